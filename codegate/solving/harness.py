@@ -75,7 +75,7 @@ def _own_ignores() -> tuple[str, ...]:
     Agents name their personal settings there, which may hold keys. Nothing else of the user's configuration counts.
     """
     usual = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
-    with contextlib.suppress(RuntimeError):  # no home
+    with contextlib.suppress(RuntimeError, OSError):  # no home, or one that this user cannot read
         place = Path(user_setting("core.excludesFile", "--type=path") or usual).expanduser()
         return (f"--exclude-from={place}",) if place.is_file() else ()
     return ()

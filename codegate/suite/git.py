@@ -193,12 +193,15 @@ def _sealed_environment() -> Mapping[str, str]:
 def user_setting(name: str, *options: str) -> str:
     """Return a setting of the user's own git, or "".
 
-    No repository can change it. ``options`` are those of ``git config``.
+    No repository can change it. Files that the user's configuration includes count. ``options`` are those of
+    ``git config``.
     """
     needed = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
     environment = {each: os.environ[each] for each in needed if each in os.environ}
     try:
-        done = run_program(["git", "config", "--global", *options, "--get", name], env=environment, seconds=10.0)
+        done = run_program(
+            ["git", "config", "--global", "--includes", *options, "--get", name], env=environment, seconds=10.0
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
     return os.fsdecode(done.stdout).removesuffix("\n")

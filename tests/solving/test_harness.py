@@ -394,9 +394,13 @@ def test_what_the_users_own_git_ignores_is_no_part_of_a_harness(
     assert ".claude/settings.local.json" in paths(read_harness(spec_of("."), here))
     (home / ".config/git/ignore").write_text("**/.claude/settings.local.json\n")
     assert paths(read_harness(spec_of("."), here)) == [".claude/settings.json", "CLAUDE.md"]
-    (home / ".gitconfig").write_text("[core]\n\texcludesFile = ~/ignored\n")
+    (home / ".gitconfig").write_text("[include]\n\tpath = own\n")
+    (home / "own").write_text("[core]\n\texcludesFile = ~/ignored\n")
     (home / "ignored").write_text(".claude/\n")
     assert paths(read_harness(spec_of("."), here)) == ["CLAUDE.md"]
+    (home / ".gitconfig").unlink()
+    monkeypatch.setenv("XDG_CONFIG_HOME", f"/{'x' * 300}")
+    assert ".claude/settings.json" in paths(read_harness(spec_of("."), here)), "a folder that cannot be read"
 
 
 def test_a_harness_is_told_apart_by_paths_and_bytes_alone(tmp_path: Path) -> None:
