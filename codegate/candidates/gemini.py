@@ -16,4 +16,5 @@ PROVIDER: Final = ModelProvider(
     connect=OpenAIProvider,
     protocols=("chat",),
     telemetry_name="gcp.gemini",
+    address_variable="GOOGLE_GEMINI_BASE_URL",
 )

@@ -50,7 +50,7 @@ class ModelProvider:
         snapshot_of: returns the name that answers give to a model, if it differs from the name in requests.
         not_keys: variables that people set by mistake instead of a key, each with the reason.
         telemetry_name: its name in OpenTelemetry's GenAI conventions, if it differs.
-        address_variable: environment variable in which its SDK looks for another address, if there is one.
+        address_variable: environment variable from which its own SDK takes another address, if there is one.
     """
 
     address: str | Callable[[], str]

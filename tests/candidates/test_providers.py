@@ -305,6 +305,13 @@ def test_a_key_goes_only_where_it_belongs(provider: str, monkeypatch: pytest.Mon
         open_provider(CandidateSpec(provider="openai", model="gpt-4o-2024-08-06"), keyless=True)
 
 
+def test_a_key_for_the_address_in_geminis_variable_does_not_go_to_google(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", CANARY)
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "https://models.corp.example")
+    with pytest.raises(UsageError, match="GOOGLE_GEMINI_BASE_URL is set"):
+        open_provider(CandidateSpec(provider="gemini", model="gemini-3.8-flash"))
+
+
 @BOTH
 def test_a_key_for_the_address_in_the_sdks_variable_does_not_go_to_the_provider(
     provider: str, monkeypatch: pytest.MonkeyPatch
