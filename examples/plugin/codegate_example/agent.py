@@ -1,6 +1,7 @@
-"""An agent: a program that asks its model once, and writes the answer into the file that the answer names.
+"""An agent that calls its model once and writes a file.
 
-One that lives in a registry names it and its package, which codegate installs; this one is a text of a few lines.
+The answer's first line is the file's path, the rest its content. An agent from npm or PyPI names its registry and its
+package, and codegate installs it; this one is a program of a few lines.
 """
 
 from codegate.candidates.agents.contract import HOME, Agent, Start, Task
@@ -18,7 +19,7 @@ pathlib.Path(path).write_text(text)
 
 
 class Once(Agent):
-    """Asks once, and writes one file."""
+    """Calls its model once, and writes one file."""
 
     name = "once"
     registry = None
