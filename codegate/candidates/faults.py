@@ -23,7 +23,7 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _WITHOUT_PATH: Final = re.compile(r"https?://[^/]+/(?:chat/completions|responses)(?:\?.*)?")
 
 _DECLINING: Final = frozenset({503, 529})
-"""Server errors of a provider without room. Behind others, such as a proxy's timeout, the model may have worked."""
+"""Statuses of an overloaded provider that did not call the model. With other 5xx, the model may have worked."""
 
 
 class FaultConverter:

@@ -153,11 +153,11 @@ def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
 
 
 def answer_redactor(candidates: Iterable[CandidateSpec] = (), *keys: str) -> Redactor:
-    """Return a redactor for what models write: of keys alone.
+    """Return a redactor that removes only keys from models' texts.
 
-    A server may echo a key. Other secrets of the environment it never had: where an answer has one, it is a word that
-    the repository's code has too, such as the password of a test's database. So is a short key without a digit, such as
-    ``placeholder``, which a local server takes for a key.
+    A server may echo its key, but it never had the environment's other secrets. If an answer has the value of one, such
+    as the password of a test's database, the value is also a word of the repository's code. The same holds for a short
+    key without a digit, such as the ``placeholder`` of a local server.
     """
     given = (*_keys_of(candidates), *keys)
     return Redactor(*(key for key in given if len(key) > LONGEST_WORD or any(map(str.isdigit, key))))

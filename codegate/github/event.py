@@ -261,8 +261,8 @@ def refusal(event: Event) -> str | None:
     """Return why this event must not run suites, or None."""
     if not event.by_member and not event.fork:  # GitHub gives a fork's run no secrets
         return (
-            f"who wrote this {_REMARKS[event.name]} is no member or collaborator of the repository as far as GitHub "
-            "says, and the run holds its secrets, so no suite is run in it. Run the suite on pull_request."
+            f"GitHub names the author of this {_REMARKS[event.name]} neither owner, member nor collaborator, and the "
+            "run holds the repository's secrets, so no suite is run. Run the suite on pull_request."
         )
     if event.name in _BY_MEMBERS or event.name in _BY_PROPOSAL or (event.name in _FOREIGN and not event.fork):
         run = event.workflow_run

@@ -159,7 +159,7 @@ def check_same_rules(manifest: RunManifest, project: Project) -> None:
     if manifest.problems.keys() != {problem.id for problem in suite.active}:
         raise UsageError(
             f"run {manifest.id} is on other problems than the suite of the base commit has.",
-            "Run it with --rules-from.",
+            "Start a new run with --rules-from.",
         )
     check_same_tags(manifest, suite)
 
@@ -173,7 +173,7 @@ def check_same_tags(manifest: RunManifest, suite: Suite) -> None:
     if changed := [one.id for one in problems if manifest.tags.get(one.id) != tags_of(one.manifest)]:
         raise UsageError(
             f"run {manifest.id} has other tags or dates than the suite of the base commit: {join_first(changed)}.",
-            "Run it with --rules-from.",
+            "Start a new run with --rules-from.",
         )
 
 

@@ -94,7 +94,7 @@ def test_a_run_with_other_tags_than_the_commits_is_refused(clone: Path) -> None:
     for command in (("gate", "gate"), ("run", "--resume", "gate")):
         refused = codegate(*command, "--rules-from", "origin/rules", cwd=clone)
         assert refused.code == 2
-        assert "has other tags or dates than the suite of the base commit: calc-half. Run it" in refused.stderr
+        assert "has other tags or dates than the suite of the base commit: calc-half. Start a new run" in refused.stderr
 
 
 @pytest.mark.parametrize(

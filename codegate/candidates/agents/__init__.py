@@ -49,7 +49,6 @@ AGENTS: Final[dict[str, Agent]] = {
         OwnCommand(),
     )
 }  # fmt: skip
-
 """Our own agents, by name."""
 
 _GROUP: Final = "codegate.agents"
@@ -101,9 +100,9 @@ def agent_named(name: str) -> Agent:
 
 @cache
 def harness_places() -> Mapping[str, Part]:
-    """Return what of a repository any agent reads, by path.
+    """Return the repository's paths that any agent reads.
 
-    An old commit's files there are shown to no agent.
+    Files of an old commit at these paths are shown to no agent.
 
     Raises:
         UsageError: another package's agent cannot be loaded.

@@ -23,7 +23,7 @@ DAY = 86_400
 class ShiftedFunction:
     """Calls ``replacement`` in place of a builtin function of ``time``.
 
-    It is no Python function, because such a function becomes a method as a class attribute; a builtin does not.
+    An object, because a Python function that is a class attribute becomes a method, and a builtin does not.
     """
 
     def __init__(self, real: Any, replacement: Callable[..., Any]) -> None:
