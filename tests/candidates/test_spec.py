@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from codegate.candidates import CandidateSpec, Completion, Prices, ProviderError, check_snapshot, open_provider
+from codegate.candidates import CandidateSpec, Completion, Prices, ProviderError, agents, check_snapshot, open_provider
 from codegate.candidates import parse_candidate as parse
+from codegate.candidates.agents.contract import Start
 from codegate.candidates.endpoint import resolve_endpoint
 from codegate.candidates.snapshots import check_answered
 from codegate.errors import UsageError
@@ -32,6 +33,18 @@ def test_short_form(text: str, provider: str, model: str, base_url: str | None) 
     spec = parse(text)
     assert (spec.provider, spec.model, spec.base_url) == (provider, model, base_url)
     assert parse(spec.label) == spec
+
+
+class Nameless(agents.Agent):
+    def start(self, task: agents.Task) -> Start:
+        raise AssertionError(task)
+
+
+@pytest.mark.parametrize("entry", [Nameless, Nameless(), agents.OwnCommand(("x",), {}), "once"])
+def test_an_entry_point_that_is_no_agent_is_refused(entry: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "load_plugin", lambda _group, _name: entry)
+    with pytest.raises(UsageError, match=r"'once' of codegate\.agents is no Agent with this name"):
+        agents.agent_named("once")
 
 
 @pytest.mark.parametrize("name", ["ACTIONS_RUNTIME_TOKEN", "GITHUB_TOKEN", "INPUT_GITHUB-TOKEN", "runner_token"])

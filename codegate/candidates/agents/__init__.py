@@ -93,7 +93,7 @@ def agent_named(name: str) -> Agent:
         UsageError: another package's agent cannot be loaded, or is no ``Agent`` of that name.
     """
     found = AGENTS.get(name) or load_plugin(_GROUP, name)
-    if not isinstance(found, Agent) or found.name != name:
+    if not isinstance(found, Agent) or getattr(found, "name", None) != name:  # the class may have none
         raise UsageError(f"the entry point {name!r} of {_GROUP} is no Agent with this name.", "Update the package.")
     return found
 
