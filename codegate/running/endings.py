@@ -28,6 +28,7 @@ _CLASSES: Final[dict[AttemptStop, FailureClass]] = {
 }
 _DETAIL: Final = 4000
 _MOST_TOKENS: Final = 200_000
+_MOST_SECONDS: Final = 3600
 _REACHED: Final = 0.98
 """Share of the candidate's limit above which that limit cut the answer: providers count tokens differently."""
 
@@ -89,11 +90,11 @@ def _advice(ending: str, candidate: CandidateSpec, made: Sequence[Outcome]) -> s
             "Set `max_prompt_tokens`, serve the model with a larger context, lower `sampling.max_output_tokens` if "
             "prompt and answer share the context, or take a model with a larger one."
         )
-    seconds = candidate.timeout_seconds
-    return (
-        f"Raise `timeout_seconds` from {seconds:g} to {min(2 * seconds, 3600):g}, or the limit of the server or proxy "
-        "that ended the request (status 408, 504 or 524)."
-    )
+    seconds, raised = candidate.timeout_seconds, min(2 * candidate.timeout_seconds, _MOST_SECONDS)
+    ours = f"Raise `timeout_seconds` from {seconds:g} to {raised:g}, or"
+    if raised <= seconds:
+        ours = f"`timeout_seconds` is {seconds:g} and cannot be raised: raise"
+    return f"{ours} the limit of the server or proxy that ended the request (status 408, 504 or 524)."
 
 
 def _detail(failure: FailureClass, attempt: Attempt, candidate: CandidateSpec) -> str:

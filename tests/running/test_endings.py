@@ -7,6 +7,8 @@ import pytest
 
 from codegate.reporting import build_view, render_comment, render_console, write_reports
 from codegate.running import Run
+from codegate.running.endings import limit_advice
+from tests.kit.runs import SPECS, outcome
 from tests.running.world import NAMES, Execute, ModelServer, Said, answer
 
 pytestmark = pytest.mark.bwrap
@@ -26,6 +28,19 @@ def one(run: Run, name: str) -> tuple[str | None, str]:
     (grade,) = [outcome.grade for outcome in run.outcomes if outcome.problem == f"calc-{name}"]
     assert grade is not None
     return grade.failure, grade.detail
+
+
+@pytest.mark.parametrize(
+    ("seconds", "advice"),
+    [
+        (600.0, "Raise `timeout_seconds` from 600 to 1200, or"),
+        (3600.0, "`timeout_seconds` is 3600 and cannot be raised: raise"),
+    ],
+)
+def test_an_answer_that_takes_too_long_is_told_what_helps(seconds: float, advice: str) -> None:
+    candidate = SPECS[0].model_copy(update={"timeout_seconds": seconds})
+    [found] = limit_advice(candidate, [outcome(True, lost={"provider.timeout": 1})]).values()
+    assert found.startswith(f"{advice} the limit of the server or proxy")
 
 
 def test_answers_that_ended_early_have_classes_of_their_own(
