@@ -23,6 +23,7 @@ SolverName = Literal["single_shot", "tool_loop", "agent"]
 
 MAX_PROMPT: Final = 100_000
 """Characters of a prompt's text."""
+MAX_CALL_SECONDS: Final = 3600
 
 NO_ANSWER: Final = {
     "name", "api_key_env", "api_key_command", "allow_http", "timeout_seconds", "training_cutoff", "prices",
@@ -194,7 +195,10 @@ class CandidateSpec(Strict):
         default=None, description="The day that the model's training data ends; for reports, it changes no answer."
     )
     timeout_seconds: float = Field(
-        default=600, gt=0, le=3600, description="Wall-clock limit of one model call, from connecting to the last byte."
+        default=600,
+        gt=0,
+        le=MAX_CALL_SECONDS,
+        description="Wall-clock limit of one model call, from connecting to the last byte.",
     )
 
     prices: Prices | None = Field(

@@ -11,6 +11,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec
 from codegate.candidates.harness import Harness
+from codegate.candidates.spec import MAX_CALL_SECONDS
 from codegate.errors import ExitCode, InfrastructureError, UsageError
 from codegate.gating import CUT
 from codegate.grading import FailureClass, Grade, grade_answer
@@ -28,7 +29,6 @@ _CLASSES: Final[dict[AttemptStop, FailureClass]] = {
 }
 _DETAIL: Final = 4000
 _MOST_TOKENS: Final = 200_000
-_MOST_SECONDS: Final = 3600
 _REACHED: Final = 0.98
 """Share of the candidate's limit above which that limit cut the answer: providers count tokens differently."""
 
@@ -90,7 +90,7 @@ def _advice(ending: str, candidate: CandidateSpec, made: Sequence[Outcome]) -> s
             "Set `max_prompt_tokens`, serve the model with a larger context, lower `sampling.max_output_tokens` if "
             "prompt and answer share the context, or take a model with a larger one."
         )
-    seconds, raised = candidate.timeout_seconds, min(2 * candidate.timeout_seconds, _MOST_SECONDS)
+    seconds, raised = candidate.timeout_seconds, min(2 * candidate.timeout_seconds, MAX_CALL_SECONDS)
     ours = f"Raise `timeout_seconds` from {seconds:g} to {raised:g}, or"
     if raised <= seconds:
         ours = f"`timeout_seconds` is {seconds:g} and cannot be raised: raise"

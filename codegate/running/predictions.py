@@ -58,7 +58,7 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
     # The program that made them may have known this machine's keys.
     redactor = Redactor(*(secret for secret in environment_secrets(os.environ) if len(secret) > LONGEST_WORD))
     predictions = [
-        one.model_copy(update={"model_patch": redactor.redact_whole(one.model_patch or "") or one.model_patch})
+        one.model_copy(update={"model_patch": redactor.redact_whole(one.model_patch)}) if one.model_patch else one
         for one in predictions_for(suite, path)
     ]
     models = list(dict.fromkeys(prediction.model_name_or_path for prediction in predictions))
