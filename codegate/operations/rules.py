@@ -303,8 +303,8 @@ def _known_prices(
 ) -> dict[str, Prices]:
     """Return the prices at the candidate's address, by model.
 
-    Those of the candidates ``trusted`` at this address come before those in ``table``: a model of the same name may
-    cost nothing elsewhere.
+    Prices that a ``trusted`` candidate declares count only at its own address, where they come before those in
+    ``table``: a model may cost nothing at another address.
     """
     there = [one for one in trusted if (one.provider, one.base_url) == (spec.provider, spec.base_url)]
     declared = [(one.model, one.prices) for one in there if one.prices is not None]

@@ -193,8 +193,8 @@ def _sealed_environment() -> Mapping[str, str]:
 def user_setting(name: str, *options: str) -> str:
     """Return a setting of the user's own git, or "".
 
-    No repository can change it. Files that the user's configuration includes count. ``options`` are those of
-    ``git config``.
+    It is read from the user's configuration and the files that this includes, never from a repository. ``options`` are
+    passed on to ``git config``.
     """
     needed = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
     environment = {each: os.environ[each] for each in needed if each in os.environ}
