@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import sys
 import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
@@ -275,7 +274,8 @@ def run_in_child() -> None:
     second cancel could not end it. The parent passes SIGINT and SIGTERM on to the child. It exits with the child's exit
     code, or with 128 + n if signal n killed the child. Seven seconds after a signal the parent kills the child: the
     runner waits for ten, and then leaves a container that continues to spend money. Signals are blocked before the fork
-    and waited for with ``sigwait``: a handler could miss one that comes just before a blocking system call.
+    and waited for with ``sigwait``: a handler could miss one that comes just before a blocking system call. The parent
+    leaves at once, because the command line would turn an exit with 1 into 4, as of a reader that went away.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     child = os.fork()
@@ -286,7 +286,7 @@ def run_in_child() -> None:
         number = signal.sigwait(_WATCHED)
         if number == signal.SIGALRM:
             os.kill(child, signal.SIGKILL)
-            sys.exit(ExitCode.INTERRUPTED)
+            os._exit(ExitCode.INTERRUPTED)
         if number != signal.SIGCHLD:
             signal.alarm(_STOP_SECONDS)
             with contextlib.suppress(ProcessLookupError):
@@ -295,4 +295,4 @@ def run_in_child() -> None:
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             if ended[0] == child:
                 code = os.waitstatus_to_exitcode(ended[1])
-                sys.exit(code if code >= 0 else 128 - code)
+                os._exit(code if code >= 0 else 128 - code)

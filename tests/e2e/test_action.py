@@ -140,7 +140,6 @@ def test_a_model_upgrade_from_baseline_to_verdict(job: Job) -> None:
     assert none_left(run_id(job, "worse"))
 
 
-@pytest.mark.full
 def test_a_script_has_the_command_line_of_the_image(job: Job) -> None:
     script = 'codegate affected HEAD HEAD --also src >>"$GITHUB_OUTPUT"; false | cat; echo "not so"'
     done = job.step({"run": script})
