@@ -13,6 +13,7 @@ from codegate.errors import ExitCode
 from codegate.gating import Baseline, CandidateSamples, Lock, differences, load_lock, load_pinned, pinning
 from codegate.gating.baseline import Pinning, load_baseline, samples_each
 from codegate.gating.comparability import without_quarantined
+from codegate.gating.decision import lost_words
 from codegate.gating.drift import BaselineDifference, PassRateChange, counts_of, difference_of, pass_rate
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.gating.sentence import controls_words
@@ -125,7 +126,7 @@ def _conclude(
     say(f"{done} {what}: {count_of(len(counts), 'problem')}, {count_of(sum(counts), 'sample')}")
     if not any(sample.passed for entries in baseline.samples.samples.values() for sample in entries):
         say("warning: no sample passed, so nothing can be worse than this baseline; `codegate report RUN` shows why")
-    say(f"baseline  {out}\nlock      {lock}")
+    say(*_lost_note(baseline), f"baseline  {out}\nlock      {lock}")
     emit(
         {
             "schema": "codegate.pinned/1",
@@ -264,6 +265,7 @@ def _summary_words(baseline: Baseline) -> list[str]:
     ]
     if total < made:
         lines.append(f"note: {made - total} of {made} samples repeat an answer word for word, and count once")
+    lines += _lost_note(baseline)
     if each < 10:
         lines.append(f"note: {count_of(each, 'sample')} per problem; with 10, later verdicts depend less on their luck")
     if age.days is None or age.words():
@@ -271,6 +273,18 @@ def _summary_words(baseline: Baseline) -> list[str]:
     else:
         lines.append(f"age: {count_of(age.days, 'day')}")
     return lines
+
+
+def _lost_note(baseline: Baseline) -> list[str]:
+    """Return a note on samples that lost an answer."""
+    samples = [sample for entries in baseline.samples.samples.values() for sample in entries]
+    repeated = sum(bool(sample.lost) for sample in samples)
+    if not repeated:
+        return []
+    return [
+        f"note: {repeated} of {count_of(len(samples), 'sample')} lost an answer before the graded one"
+        f"{lost_words(baseline.samples)}; a regression must show with them as failures, too"
+    ]
 
 
 def _event_words(event: Pinning) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from codegate.candidates import CandidateSpec
 from codegate.gating import load_lock
+from codegate.running import Journal
 from codegate.suite import Suite, git
 from tests.cli.run_folders import SPEC, pattern, write_run
 from tests.cli.test_commands import refused
@@ -57,6 +58,17 @@ def test_a_baseline_without_a_pass_is_warned_of(tmp_path: Path) -> None:
     write_run(tmp_path / "r-2", {"p-00": [True, False, False, False, False]})
     done = codegate("baseline", "pin", "r-2", "--replace", cwd=tmp_path)
     assert (done.code, "no sample passed" in done.stdout) == (0, False)
+
+
+def test_samples_that_lost_an_answer_are_noted(tmp_path: Path) -> None:
+    write_run(tmp_path / "r-1", {"p-00": [None, *[True] * 5]})
+    journal = Journal.open(tmp_path / "r-1")
+    *_, graded = journal.load().outcomes
+    with journal.writing():
+        journal.append(graded.model_copy(update={"sample": 0, "lost": {"provider.timeout": 1}}))
+    note = "note: 1 of 6 samples lost an answer before the graded one (provider.timeout 1)"
+    assert note in codegate("baseline", "pin", "r-1", cwd=tmp_path).stdout
+    assert note in codegate("baseline", "show", cwd=tmp_path).stdout
 
 
 def test_git_says_who_and_on_what(tmp_path: Path) -> None:
