@@ -58,7 +58,7 @@ class SourceFile:
         return [each for each in found if _NAME.fullmatch(each.name)]
 
     def uses(self, lines: Collection[int] | None = None) -> Uses:
-        """Return the names used in ``lines`` (from 1; None: all)."""
+        """Return the names that ``lines`` use (from 1; None: all)."""
         return names_used(captures(self.root, self.grammar, self.reader.uses), lines)
 
 

@@ -36,15 +36,15 @@ class FileRules:
         self.tree = tree
 
     def has(self, path: str, pattern: re.Pattern[bytes], *, absent: bool) -> bool:
-        """Return whether the file at ``path`` matches ``pattern``.
+        """Return whether the content of a file matches ``pattern``.
 
-        Return ``absent`` if there is no such file.
+        Return ``absent`` if there is no file at ``path``.
         """
         file = self.tree.get(path)
         return absent if file is None else not file.is_link and pattern.search(file.data[:_MOST_READ]) is not None
 
     def classify(self, path: str) -> PathClass | None:
-        """Return a path's class, None if the rules cannot decide."""
+        """Return a path's class, or None to leave it undecided."""
         return None
 
     def is_test(self, path: str) -> bool:

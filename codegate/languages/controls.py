@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 HOLE: Final = "\0"
-"""Placeholder in a test's name for a part that only a run knows."""
+"""Placeholder in a test's name for a part that is known only at run time."""
 BLOCK: Final = 16
-"""Members of a class of values, at most: the original and the texts that a control draws from."""
+"""Most members of a class of literals: the original and its replacements."""
 _COMPARISONS: Final = (("==", "!="), ("<", ">="), (">", "<="))
 _MOST_SITES: Final = 400
 _DEEPEST: Final = 100
@@ -33,7 +33,7 @@ _WEAK_SITES: Final = 6
 _CONTENT: Final = frozenset(
     {"string_content", "string_fragment", "interpreted_string_literal_content", "raw_string_literal_content"}
 )
-_TEMPLATES: Final = frozenset({"template_string"})  # expressions in them are written as elsewhere
+_TEMPLATES: Final = frozenset({"template_string"})  # literals may stand in the expressions inside
 _NUMBER: Final = re.compile(r"(\d+)(?:\.(\d)(\d*))?([lLfFdD]?|_?[iuf](?:8|16|32|64|128|size))")
 _TOKEN: Final = re.compile(rb"\w+(?:\.\d\w*)?|[^\w\s]")
 _WORD: Final = re.compile(r"(?<!\\)(?<![^\W_])[^\W\d_]{2,12}(?![^\W_])")
@@ -47,8 +47,8 @@ class Site(Strict):
     Its start and end are in bytes of the file.
 
     Attributes:
-        row: its change may affect a single row of a table.
-        value: it is a literal or a name, not an operator; ``texts`` are the other members of its class.
+        row: replacing it may affect only one row of a table.
+        value: it is a literal or a name, not an operator; its ``texts`` are then the other members of its class.
         name: an id of the site, the same whenever the same file is read.
         texts: the replacements, in an order that does not reveal the original.
         known: an older version of the test reveals which text is the original.
@@ -77,7 +77,8 @@ class EditableTest(Strict):
         span: start and end in bytes, decorators and annotations included.
         word: a byte position in the test's name, and the text to insert there, in which ``$word$`` stands for a random
             word.
-        marks: the byte position and the text of each mark to insert: a call of ``$mark$`` with ``$token$``.
+        marks: the byte position and the text of each mark to insert (see ``TestSyntax``), in which ``$mark$`` and
+            ``$token$`` are placeholders.
         sites: places that have replacements.
         alone: the file cannot hold copies of the test.
     """
@@ -128,11 +129,11 @@ class TestSyntax(ABC):
     __test__ = False
 
     literals: ClassVar[Mapping[str, str]] = {}
-    """Class of each type of literal node: ``text``, ``number`` or ``truth``."""
+    """By type of literal node, its kind: ``text``, ``number`` or ``truth``."""
     leaving: ClassVar[str] = "return_statement"
     """Type of the node that ends a test early."""
     functions: ClassVar[frozenset[str]] = frozenset()
-    """Types of nested functions, which a ``leaving`` node ends instead of the test."""
+    """Node types of nested functions; a ``leaving`` node inside ends only the function."""
 
     @abstractmethod
     def tests(self, root: "Node") -> Iterator[TestNodes]:
@@ -198,7 +199,7 @@ def opposites(*pairs: tuple[str, str]) -> dict[str, str]:
 
 
 def editable_tests(file: str, data: bytes, root: "Node", syntax: TestSyntax) -> list[EditableTest]:
-    """Return a file's tests, except those that share a name."""
+    """Return a file's tests that parse and have unique names."""
     found: dict[str, list[TestNodes]] = {}
     for test in syntax.tests(root):
         found.setdefault(test.name, []).append(test)
@@ -279,7 +280,7 @@ def spread(sites: Sequence[Site], most: int) -> list[Site]:
 
 
 def _inside(node: "Node", closed: Collection[str] = ()) -> "Iterator[Node]":
-    # Those within texts and within nodes of the types ``closed`` are left out.
+    # Nodes within texts and within nodes of the types ``closed`` are left out.
     stack = [(node, 0)]
     while stack:
         current, depth = stack.pop()
@@ -306,13 +307,13 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return replacements for a number, with as many trailing zeros."""
+    """Return other numbers with equally many trailing zeros."""
     found = _NUMBER.fullmatch(text)
     if not found or (len(found[1]) > 1 and found[1][0] == "0"):
         return []
     number = int(found[1] + (found[2] or ""))
     zeros = len(str(number)) - len(str(number).rstrip("0")) if number else 0
-    first = int(not zeros)  # zero is the first of those that are not round
+    first = int(not zeros)  # zero is the first number without trailing zeros
     core = number // 10**zeros
     place = core - core // 10 - 1 + first if core else 0
     block = range(place - place % BLOCK, place - place % BLOCK + BLOCK)

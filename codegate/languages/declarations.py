@@ -35,7 +35,7 @@ class Declaration:
             re-exports it; ``key``: code only reads it, such as an option in JavaScript.
         owner: the types around it, dotted; empty at the top of the file.
         parameters: names of its parameters; in Go, their types.
-        public: other files may use it, by the language's keywords or naming conventions.
+        public: other files may use it, according to the language's keywords or naming conventions.
         bare: its type is unknown, as in ``x.name = 1``.
     """
 
@@ -101,8 +101,8 @@ class NameReader:
 def names_used(found: "Mapping[str, list[Node]]", lines: Collection[int] | None) -> Uses:
     """Return the captured names as ``Uses``.
 
-    ``found`` has the nodes that ``NameReader.uses`` captured. Nodes outside of ``lines`` (from 1; None: all) do not
-    count.
+    ``found`` has the nodes that ``NameReader.uses`` captured. Nodes outside of ``lines`` (numbers from 1; None: all) do
+    not count.
     """
     uses, no_words = Uses(), {node.id for role in ("keywords", "modules") for node in found.get(role, ())}
     for role, names in vars(uses).items():

@@ -1,7 +1,7 @@
 """Classify a repository's files (source, test, docs, …).
 
-Mining, solving and grading share this rule. Path segments, the test runner's own configuration and imports decide,
-never a substring (``src/_pytest/`` and ``django/test/`` are source).
+Mining, solving and grading share these rules. Whole path segments, imports and the test runner's configuration decide:
+``src/_pytest/`` and ``django/test/`` are source, though their paths contain ``test``.
 """
 
 import re
@@ -89,7 +89,7 @@ class PathClassifier:
         return any(rules.is_test_area(path) for rules in self.rules)
 
     def _is_third_party(self, path: str) -> bool:
-        # In a package of the project, a folder ``vendor`` may be about sellers.
+        # A folder ``vendor`` in a package of the project may hold the project's own code about sellers.
         places = (
             (folder, folder.removesuffix("/vendor")) for folder in parent_folders(path) if folder.endswith("/vendor")
         )
@@ -104,6 +104,6 @@ class PathClassifier:
         if suffix in _DOC_SUFFIXES:
             return True
         is_code = any(suffix in language.suffixes for language in languages())
-        # A template ``todo.html`` or data ``history.json`` is part of the product.
+        # A template ``todo.html`` or data ``history.json`` is part of the product, despite its name.
         told = not top or suffix in {"", ".txt"}
         return told and not is_code and _DOC_NAME.fullmatch(name) is not None

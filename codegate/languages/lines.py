@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MARK: Final = "codegate-probe:"
-"""Stands before the records in the message with which a probe fails."""
+"""Precedes the records in a probe's failure message."""
 
 MOCK: Final = "a mock for "
-"""Begins a mock in ``Dialect.describe_fixtures``; the name of what it replaces follows."""
+"""Begins a mock's description in ``Dialect.describe_fixtures``, before the name of the replaced object."""
 
 Value = tuple[str, str]
-"""Kind of a value or error, and its text.
+"""A recorded value or error: its kind and its text.
 
 Kinds are ``e``: an error as a value; ``s``: a text; ``x``: an error that was raised; ``v``: anything else.
 """
@@ -63,11 +63,11 @@ class Line:
 
     Attributes:
         test: name or titles of the test function.
-        replaced: how many of the test's literals differ in the copy.
+        replaced: in a copy, the number of literals that differ from the test's.
         renamed: by word or number in the copy, the original in the test.
         replaced_lines: by line of a text in the test, the line that replaces it in the copy.
         renumbered: 1 if numbers differ in the copy, 2 if numbers in texts do.
-        own: in a copy, the test's own steps.
+        own: in a copy, the steps of the original line.
         frame: the class, module or function around the steps, as the dialect names it.
         fixtures: names that the test framework provides.
     """
@@ -151,7 +151,7 @@ class Dialect(ABC):
         return not self.parse(decode(source)).has_error
 
     def function(self, test: str) -> str:
-        """Return the function's name in a test id without file."""
+        """Return the function's name in ``test``, an id without file."""
         return test.rpartition("::")[2]
 
     def source(self, path: str, tree: Tree) -> str:

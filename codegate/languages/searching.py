@@ -1,8 +1,8 @@
 """Search test files in separate processes.
 
 A hostile text may exhaust time and memory. Each search is a fork of a server process, which has already imported the
-code of a search. The server is started with the first search, has none of this process's variables, and ends with this
-process.
+code of a search. The first search starts the server. The server gets none of this process's environment variables, and
+ends with this process.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ _WHOLE: Final = b"whole\n"
 _FAILED: Final = b"failed: "
 """Begins an error message in place of records."""
 _BEGUN: Final = b"begun\n"
-"""Begins each answer; if a search ends after it, the texts are the cause."""
+"""Begins each answer. If an answer breaks off after it, the searched texts are the cause."""
 _PROGRAM: Final = "from codegate.languages.searching import serve; serve()"
 
 
@@ -77,7 +77,7 @@ def search_tests(
     try:
         with _SERVER.connect() as connection:
             connection.settimeout(_SECONDS + _SPARE_SECONDS)
-            with contextlib.suppress(ConnectionError):  # who takes no request may still say why
+            with contextlib.suppress(ConnectionError):  # a server that takes no request may have sent the reason
                 connection.sendall(json.dumps(request).encode("ascii"))
                 connection.shutdown(socket.SHUT_WR)
             while len(answer) <= _MAX_RECORDS and (received := connection.recv(1 << 16)):
@@ -122,7 +122,7 @@ class _Server:
                     self._start()
                 try:
                     self._send(other)
-                except BrokenPipeError:  # it has just ended
+                except BrokenPipeError:  # the server has just ended
                     self._start()
                     self._send(other)
             except OSError:
@@ -151,12 +151,12 @@ class _Server:
         if self._process is not None:
             with self._process as ended:
                 ended.kill()
-            self._process = None  # in case that no other can be started
+            self._process = None  # in case that no new server can be started
         self._control, other = socket.socketpair()
         with other:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _PROGRAM],
-                env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # and no secret
+                env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # no other variables, so no secrets
                 cwd="/",
                 stdin=other.fileno(),
                 stdout=subprocess.DEVNULL,
@@ -185,7 +185,7 @@ def serve() -> None:
             with socket.socket(fileno=connections[0]) as connection:
                 try:
                     child = os.fork()
-                except OSError as error:  # searches that wait for their turn must not end with this one
+                except OSError as error:  # other searches must not end with this one
                     with contextlib.suppress(OSError):
                         connection.sendall(_failure(error))
                     continue
@@ -221,7 +221,7 @@ def _failure(error: BaseException) -> bytes:
 def _records(request: Mapping[str, Any]) -> list[bytes]:
     records = []
     for path, text in request["files"].items():
-        # A number of thousands of digits is a ValueError or an OverflowError wherever it is calculated with or written.
+        # A number of thousands of digits is a ValueError or an OverflowError where it is computed with or printed.
         with contextlib.suppress(RecursionError, ValueError, OverflowError):
             for record in find(path, text, request["runner"], request["older"].get(path, "")):
                 records.append(f"{json.dumps(record)}\n".encode("ascii"))

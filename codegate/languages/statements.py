@@ -99,7 +99,7 @@ class TypedReader(StatementReader):
     """Reads tests of languages whose parameters have types."""
 
     results: ClassVar[frozenset[str]]
-    """Types of expressions that are calls."""
+    """Node types of calls."""
 
     @abstractmethod
     def is_computed(self, node: "Node") -> bool:
@@ -133,7 +133,7 @@ class TypedReader(StatementReader):
         names = {name for name, _ in parameters}
         mixed = any(names.intersection(re.findall(r"\w+", text)) - {name} for (name, _), text in pairs)
         if len(parameters) != len(arguments) or mixed or not self.is_new_call(call, made, before):
-            return None  # the parameters are declared one after the other
+            return None  # a value would use a parameter that is declared before it
         steps = tuple(Step(self.declare(name, kind, text)) for (name, kind), text in pairs if name != text)
         return [Branch(steps, text_of(field(helper, "body"))[1:-1])]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
 Grammar = str
-"""Name of a grammar: of the package ``tree_sitter_NAME``, or of one of the two in ``tree_sitter_typescript``."""
+"""Name of a grammar: ``NAME`` of a package ``tree_sitter_NAME``, or ``typescript`` or ``tsx``."""
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
 _MAX_NESTING: Final = 20
@@ -43,7 +43,7 @@ def parse(text: str, grammar: Grammar, seconds: float = _MAX_SECONDS) -> "Node":
     from tree_sitter import Parser  # noqa: PLC0415
 
     data, end = text.encode("utf-8", "replace"), thread_time() + seconds
-    parser = Parser(_language(grammar))  # several threads mine at once, and a parser is for one of them
+    parser = Parser(_language(grammar))  # several threads mine at once, and threads cannot share a parser
     try:
         tree = parser.parse(
             lambda at, _point: data[at : at + _CHUNK], progress_callback=lambda _at, _error: thread_time() > end
@@ -89,7 +89,7 @@ def statement_text(node: "Node") -> str:
 
 
 def field(node: "Node | None", *names: str) -> "Node | None":
-    """Return the descendant at a path of fields, or None."""
+    """Return the descendant at the field path ``names``, or None."""
     for name in names:
         node = node.child_by_field_name(name) if node is not None else None
     return node
@@ -205,7 +205,7 @@ def decode(source: bytes) -> str:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
         return source.decode(encoding, "replace")
-    except (SyntaxError, LookupError, ValueError):  # no such encoding, one that is none of text, or a strict one
+    except (SyntaxError, LookupError, ValueError):  # an encoding that is unknown, not of text, or strict
         return source.decode("utf-8", "replace")
 
 

@@ -90,7 +90,7 @@ class GoTestSyntax(TestSyntax):
 
     @override
     def is_row(self, node: "Node", test: TestNodes) -> bool:
-        # The body of a loop is run for every row.
+        # The body of a loop runs for every row.
         return not any(
             around.parent is not None and around.parent.type == "for_statement" and around.type == "block"
             for around in ancestors(node, test.node)
@@ -98,7 +98,7 @@ class GoTestSyntax(TestSyntax):
 
     @override
     def is_part(self, node: "Node") -> bool:
-        # A table's text is one too, if the test searches within texts.
+        # A text in a table counts if any call in the test searches within texts.
         around = list(ancestors(node))
         calls = [text_of(field(one, "function")) for one in around if one.type == "call_expression"]
         if any(one.type == "literal_value" for one in around):

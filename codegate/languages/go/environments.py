@@ -25,7 +25,7 @@ class GoSupport(LanguageSupport):
         # left out. The compiler's paths are relative to the module.
         found: dict[str, set[int]] = {}
         for name, line in _PLACE.findall(message):
-            # Of files in nested folders the outermost is the one that is named from its module.
+            # The path may fit files in several folders; the outermost one is in the module's own folder.
             path = min((path for path in tests if f"/{path}".endswith(f"/{name}")), key=len, default="")
             if path:
                 found.setdefault(path, set()).add(int(line) - 1)

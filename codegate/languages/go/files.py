@@ -47,7 +47,7 @@ class GoFiles(FileRules):
 
     @override
     def is_test(self, path: str) -> bool:
-        # It has tests, examples or fuzz targets; an absent file is judged by its name.
+        # A test file has tests, examples or fuzz targets. If it is absent, its name decides.
         *folders, name = path.split("/")
         hidden = any(folder.startswith(("_", ".")) or folder in {"testdata", "vendor"} for folder in folders)
         if hidden or not name.endswith("_test.go") or name.startswith(("_", ".")):

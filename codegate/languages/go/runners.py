@@ -25,13 +25,13 @@ _PLAIN: Final = frozenset({
     *("a", "asan", "benchmem", "buildvcs", "c", "cover", "failfast", "fullpath", "json", "linkshared", "msan", "n"),
     *("race", "short", "trimpath", "v", "work", "x"),
 })  # fmt: skip
-#: Those of the compiler; what neither this nor another table knows is the test program's own.
+#: Options of the compiler. An option that no table here lists is one of the test program itself.
 _BUILD: Final = frozenset({
     *("asan", "asmflags", "buildmode", "gccgoflags", "gcflags", "installsuffix", "ldflags", "linkshared", "mod"),
     *("modfile", "msan", "pgo", "race", "tags", "trimpath"),
 })  # fmt: skip
 _TEST: Final = frozenset({"parallel", "short", "skip"})
-#: What would measure something else, run tests again, in another order or some of them only, or print otherwise.
+#: Options that are dropped: they would measure something else, repeat, reorder or select tests, or change the output.
 _WITHDRAWN: Final = frozenset({
     *("C", "a", "bench", "benchmem", "benchtime", "blockprofile", "blockprofilerate", "buildvcs", "c", "count"),
     *("cover", "covermode", "coverpkg", "coverprofile", "cpu", "cpuprofile", "exec", "failfast", "fullpath", "fuzz"),
@@ -98,7 +98,7 @@ def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
             test += words
             break
         if not word.startswith("-"):
-            continue  # a package: the files say which
+            continue  # a package: ``files`` decides which packages run
         name, assigned, _ = word.lstrip("-").partition("=")
         option = f"-{word.lstrip('-')}"
         known = name in _BUILD | _TEST | _WITHDRAWN
@@ -115,7 +115,7 @@ def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
 def _marking(copies: Copies, files: tuple[str, ...], pipe: int) -> dict[str, str]:
     """Return, by path, Go files that define the mark function.
 
-    There is one for each package among the test ``files``. The function writes to the descriptor ``pipe``.
+    Each package of the test ``files`` gets one. The function writes to the file descriptor ``pipe``.
     """
     packages = {found[1].decode("utf-8", "replace") for file in files
                 if file in copies.files and (found := _PACKAGE.search(copies.files[file]))}  # fmt: skip

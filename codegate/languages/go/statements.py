@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FAILING: Final = re.compile(r"\.(?:Error|Fatal|Fail)\w*$")
 _IDLE: Final = re.compile(r"\.(?:Parallel|Helper|Log|Logf|Skip|Skipf|SkipNow|Cleanup)$")
 _ASSERTING: Final = re.compile(r"(?:assert|require|is|qt|c)\.\w+")
-#: Assertions as methods of what ``require.New(t)`` gives, whatever its name.
+#: Assertions as methods of an object that ``require.New(t)`` returned, whatever its name.
 _METHOD: Final = re.compile(
     r"\w+\.(?:(?:No|Equal)?Error\w*|(?:Not)?(?:Equal\w*|Contains|Nil|Empty|Zero|Panics\w*)|ElementsMatch|Len|True|False)"
 )
@@ -107,7 +107,7 @@ class GoReader(TypedReader):
         values = [each for call in failing for each in arguments_of(call) if self.is_computed(each)]
         outer = [one for one in values if inside.isdisjoint(text_of(n) for n in walk(one) if n.type == "identifier")]
         step = self.check(statement, [*(self._operands(condition) if condition else ()), *map(text_of, outer)])
-        # A call such as errors.As fills what it is given.
+        # A call such as errors.As assigns to its argument, so the step makes the call.
         filling = (
             text
             for call in calls
@@ -181,20 +181,20 @@ class GoReader(TypedReader):
             for member, written in tuple(values.items()):
                 shared = text.count(f"{name}.{member}") > 1 and _POINTER.match(written)
                 if shared and not re.search(rf"(?<!\.)\b{member}\b", text):
-                    steps.append(Step(f"{member} := {written}"))  # what one use of it changes, the others see
+                    steps.append(Step(f"{member} := {written}"))  # all uses share one pointer
                     values[member] = member
             for node in walk(body):
                 assigns = node.type.endswith(("assignment_statement", "_declaration"))
                 left = text_of(field(node, "left")) if assigns else ""
                 if left == name or left.startswith(f"{name}."):
-                    edits[node] = ""  # a copy of the row, or what is expected in another form
+                    edits[node] = ""  # a copy of the row, or a converted expectation
                     continue
                 if any(inner.start_byte <= node.start_byte < inner.end_byte for inner in edits):
                     continue
                 if node.type == "selector_expression" and text_of(field(node, "operand")) == name:
                     value = values.get(text_of(field(node, "field")))
                     if value is None:
-                        return  # a method, or a value whose zero is not known here
+                        return  # a method, or a field whose zero value is unknown
                     edits[node] = value
             text = edited(body, edits)
             if any(node.type == "identifier" and text_of(node) == name for node in walk(self.parse(text))):
@@ -246,9 +246,10 @@ def _asserts(call: "Node") -> bool:
 
 
 def _recovering_code(function: str, arguments: list["Node"]) -> str:
-    """Return code that runs a function literal despite its panic.
+    """Return code that runs a function literal and recovers panics.
 
-    The literal is among the ``arguments`` of an assertion such as ``assert.Panics``. "" for another ``function``.
+    The literal is among the ``arguments`` of ``function``, an assertion such as ``assert.Panics``. Return "" for other
+    functions.
     """
     plain = [node for node in arguments if node.type == "func_literal" and text_of(node).startswith("func() {")]
     if len(plain) != 1 or not re.search(r"[Pp]anics", function):

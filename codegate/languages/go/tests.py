@@ -26,7 +26,7 @@ _LITERALS: Final = frozenset(
 )
 _FUNCTION: Final = frozenset({"function_declaration"})
 _GIVING: Final = frozenset({"short_var_declaration", "assignment_statement"})
-#: Calls whose texts are for those who read the results of tests.
+#: Calls whose texts are only names of tests and messages for people.
 _SAYING: Final = re.compile(r"^tb?\.(?:Error|Fatal|Log|Skip|Run)\w*$")
 _TEST: Final = re.compile(r"^func\s+((?:Test|Example|Fuzz)(?![a-z])\w*|init\b)", re.MULTILINE)
 _PACKAGE: Final = re.compile(r"^package[ \t]+\w+", re.MULTILINE)
@@ -97,7 +97,7 @@ class GoDialect(Dialect):
 
     @override
     def visible_files(self, path: str, tree: Tree) -> Iterator[str]:
-        # Those of the same package.
+        # Go tests can use all declarations of their package, which is one folder.
         folder, _, name = path.rpartition("/")
         for other, file in tree.items():
             at, _, own = other.rpartition("/")
@@ -156,7 +156,7 @@ class GoDialect(Dialect):
 
     @override
     def names(self, node: "Node") -> set[str]:
-        # For a method, it is the name of its type.
+        # A method counts under the name of its type.
         if node.type == "function_declaration":
             return {text_of(field(node, "name"))}
         if node.type == "method_declaration":
@@ -207,7 +207,7 @@ class GoDialect(Dialect):
     ) -> RenderedExample:
         # The value is printed in its most readable form.
         kinds, texts = {before[0], after[0]}, (before[1], after[1])
-        # Printed, blanks at the end of a line cannot be seen, nor newlines at the end of a text.
+        # A reader cannot see blanks at the end of a printed line, nor newlines at the end of a printed text.
         seen = all(line == line.rstrip() for text in texts for line in text.split("\n"))
         seen = seen and texts[0].rstrip("\n") != texts[1].rstrip("\n")
         printed = f'fmt.Printf("%#v\\n", {expression})'
@@ -244,7 +244,7 @@ class GoDialect(Dialect):
         return tuple(replace(step, text=self._assigned(step, known)) for step in kept)
 
     def _assigned(self, step: Step, known: set[tuple[int, str]]) -> str:
-        # The statement gets ``=`` if all its names are ``known``: depth and name of each variable so far.
+        # ``known`` has depth and name of each variable so far; a statement that declares none but these gets ``=``.
         root, edits = self.parse(step.text), dict["Node", str]()
         for node in root.named_children:
             left = children_of(node, "left") if node.type == "short_var_declaration" else []

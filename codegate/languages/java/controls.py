@@ -54,12 +54,12 @@ class JavaTestSyntax(TestSyntax):
         if field(around, "object") is not None:
             return [_TOGGLES[text]]
         is_old = _OLD.search(text_of(list(ancestors(node))[-1]))
-        # Its opposite may not be imported.
+        # The file may not import the opposite, so its full name is used.
         return [f"org.junit.{'Assert' if is_old else 'jupiter.api.Assertions'}.{_TOGGLES[text]}"]
 
     @override
     def is_fixed(self, node: "Node", test: TestNodes) -> bool:
-        # Fixed are modifiers (but for the rows of tables), labels, and a ``try`` with a ``catch``.
+        # Modifiers (except rows of tables), labels, and code in a ``try`` with a ``catch`` stay unchanged.
         for around in ancestors(node, test.node):
             if around.type == "annotation" and text_of(field(around, "name")).rpartition(".")[2] in _ROWS:
                 return False

@@ -40,7 +40,7 @@ class JavaFiles(FileRules):
 
     @override
     def is_test(self, path: str) -> bool:
-        # A file is judged by its place and text; an absent one by its name.
+        # A file's folder and content decide; if it is absent, its folder and name.
         name = path.rpartition("/")[2]
         if not name.endswith(".java") or "src/test/java/" not in path:
             return False

@@ -42,9 +42,9 @@ class BuildTool(Runner):
     reports: ClassVar[str]
     """Folder of the reports, below the module's folder."""
     valued: ClassVar[frozenset[str]]
-    """Options whose value is another word."""
+    """Options whose value is the next word."""
     own: ClassVar[frozenset[str]]
-    """Options that are set here, those with a value also among ``valued``."""
+    """Options that codegate sets itself; if they take a value, ``valued`` lists them too."""
 
     def batches(self, files: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Return one batch of ``files`` for each module."""
@@ -130,11 +130,12 @@ class Maven(BuildTool):
         self, options: tuple[str, ...], module: str, classes: tuple[str, ...], selection: TestSelection
     ) -> Iterator[str]:
         yield from ("-o", "-B", *options, "test", f"-Dtest={','.join(classes)}", "-DreuseForks=false")
-        # A module that the tested one is built from has no such class, which is no failure; the first is of Surefire 2.
+        # Modules that the tested module depends on lack the class, which is no failure. The first option is for
+        # Surefire 2.
         yield from ("-DfailIfNoTests=false", "-Dsurefire.failIfNoSpecifiedTests=false")
         yield "-Dsurefire.rerunFailingTestsCount=0"
         if selection.copies.variants:
-            yield "-Dmaven.test.failure.ignore=true"  # copies fail: the status is for whatever else goes wrong
+            yield "-Dmaven.test.failure.ignore=true"  # copies fail, so the status shows only other errors
         if module:
             yield from ("-pl", module, "-am")
         if selection.order != "natural":
@@ -213,7 +214,7 @@ def _unreported(file: str, files: tuple[str, ...], said: str, status: int | None
         return CollectionError(file, f"{words}\n{said[-1500:]}", Crash(exception="NoReport", message=words))
     absent = _ABSENT.fullmatch(error[2])
     missing = absent[1] if absent else ""
-    # A package next to those of the project is one that the project lacks.
+    # A missing package that begins like the project's own packages is no dependency.
     own = any(f"{missing}.".startswith(_top_package(path)) for path in (error[1], *files))
     dependency = None if own else missing or None
     of_tests = TEST_ROOT.fullmatch(error[1])

@@ -219,6 +219,6 @@ def _resources(statement: "Node") -> tuple[Step, ...]:
 
 
 def _is_row(node: "Node") -> bool:
-    # It is ``Arguments.of(…)`` or ``arguments(…)``.
+    # A row is ``Arguments.of(…)`` or ``arguments(…)``.
     owner, name = text_of(field(node, "object")), call_name(node)
     return name == "arguments" or (owner.endswith("Arguments") and name in {"of", "arguments"})

@@ -85,14 +85,14 @@ class JavaDialect(Dialect):
 
     @override
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
-        # Tests are given by their methods, behind the names of nested classes.
+        # A test's id is its method's name, after the names of nested classes.
         names = {re.split(r"[(\[{]", test)[0]: test.partition("[")[0] for test in tests}
         root = self.parse(source)
         methods = {text_of(field(node, "name")): node for node in walk(root) if node.type == "method_declaration"}
         reader = JavaReader(
             "java", base, asserting_functions(methods, asserts, lambda node: map(call_name, walk(node)))
         )
-        if "Parameterized.class" not in source:  # an object is made for each row
+        if "Parameterized.class" not in source:  # JUnit makes an object of such a class for each row
             yield from self._walk(reader, root, (), (), names, methods)
 
     def _walk(
@@ -159,7 +159,7 @@ class JavaDialect(Dialect):
 
     @override
     def used(self, text: str) -> frozenset[str]:
-        # Of ``x.name`` only ``x``.
+        # Only ``x`` counts of ``x.name``.
         root = self.parse(text)
         members = {field(node, "name") for node in walk(root) if field(node, "object") is not None}
         members |= {field(node, "field") for node in walk(root) if node.type == "field_access"}
@@ -168,7 +168,7 @@ class JavaDialect(Dialect):
 
     @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        # The class has the probes as methods in place of its tests.
+        # The probes become methods of the test class, in place of its tests.
         root = self.parse(source)
         classes = [node for node in root.named_children if node.type == "class_declaration"]
         stem = path.rpartition("/")[2].removesuffix(".java")

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _TESTS: Final = frozenset({"it", "test", "specify", "fit"})
 _GROUPS: Final = frozenset({"describe", "suite", "context", "fdescribe"})
 _TABLES: Final = frozenset({"each", "for"})
-# With other words behind its name, a test may pass when its function throws.
+# A test with another modifier, such as ``fails``, may pass although its function throws.
 _MODIFIERS: Final = frozenset(
     {"only", "concurrent", "sequential", "serial", "parallel", "shuffle", "skip", "skipIf", "runIf", *_TABLES}
 )
 _INVERTING: Final = re.compile(r"\b(fails|failing|expectFailure|todo)\b")
 _PLACEHOLDER: Final = re.compile(r"%(?:\.\d+)?[a-zA-Z#$%]|\$[\w.#]+|\$\{[^}]*\}")
-_STORED: Final = re.compile(r"(?<!Inline)[sS]napshot\(")  # under the title
+_STORED: Final = re.compile(r"(?<!Inline)[sS]napshot\(")  # kept in a file under the test's title
 _TEXTS: Final = frozenset({"string", "template_string"})
 _VALUES: Final = frozenset({"identifier", "member_expression", "call_expression", "subscript_expression"})
 _FUNCTIONS: Final = frozenset({"arrow_function", "function_expression"})
@@ -39,7 +39,7 @@ _TOGGLES: Final = opposites(
     ("rejects", "doesNotReject"),
 )  # fmt: skip
 _MARK: Final = '$mark$("$token$");'
-_OTHERS: Final = ("EvalError", "URIError")  # no honest error is of these classes to stay compatible
+_OTHERS: Final = ("EvalError", "URIError")  # no honest solution raises a subclass of these
 _TRUE: Final = re.compile(r"(\w+\.)*(assert|ok)")
 _PARTIAL: Final = re.compile(r"(?i)(includes?|contains?|match|startsWith|endsWith|has|test|throws?(Error)?|rejects)$")
 
@@ -74,13 +74,13 @@ class JavaScriptTestSyntax(TestSyntax):
 
     @override
     def word(self, named: "Node") -> tuple[int, str]:
-        # It stands in front, because placeholders may be at the end.
+        # The word is put first, because a title may end with a placeholder.
         return (named.start_byte + 1, "_$word$") if named.type in _TEXTS else (named.start_byte, '"_$word$" + ')
 
     @override
     def marks(self, test: TestNodes, data: bytes) -> Iterator[tuple[int, str]]:
-        # The first mark is at the beginning of the test. A returned value may be a promise: its mark follows when it is
-        # resolved.
+        # The first mark is at the beginning of the test. A returned value may be a promise; its mark runs when the
+        # promise is resolved.
         around = test.statements[0].parent
         is_block = around is not None and around.type == "statement_block"
         function = around.parent if around is not None and is_block else around
@@ -120,7 +120,7 @@ class JavaScriptTestSyntax(TestSyntax):
 
     @override
     def is_fixed(self, node: "Node", test: TestNodes) -> bool:
-        # Fixed are directives, types, and what is in a ``try`` with a ``catch``.
+        # Directives, types, and code in a ``try`` with a ``catch`` stay unchanged.
         around = list(ancestors(node, test.node))
         directive = node.type == "string" and around and around[0].type == "expression_statement"
         caught = (one for one in around if one.type == "try_statement" and field(one, "handler") is not None)
@@ -173,16 +173,16 @@ def _names(node: "Node") -> list[str]:
 def _may_be_shared(node: "Node") -> bool:
     """Return whether a function may have several callers.
 
-    Then it is unknown in which groups its tests run.
+    If it may, the groups in which its tests run are unknown.
     """
     called = node.parent is not None and node.parent.type == "arguments"
     return node.type in _BODIES or (node.type in _FUNCTIONS and not called)
 
 
 def title_of(node: "Node", *, is_table: bool) -> str:
-    """Return a title, with ``HOLE`` for parts unknown before runs.
+    """Return a test's title, with ``HOLE`` for each unknown part.
 
-    If ``is_table``, placeholders such as ``%s`` become ``HOLE`` too.
+    A part is unknown if only a run computes it. If ``is_table``, placeholders such as ``%s`` become ``HOLE`` too.
     """
     parts, stack = [], [node]
     while stack:
@@ -190,7 +190,7 @@ def title_of(node: "Node", *, is_table: bool) -> str:
         if one.type in _TEXTS or one.type == "binary_expression":
             stack += reversed(one.named_children)
         elif one.type == "template_substitution" and [each.type for each in one.named_children] == ["string"]:
-            stack += one.named_children  # the value of a row, written out
+            stack += one.named_children  # a literal text inside of ``${}``
         else:
             parts.append(text_of(one) if one.type == "string_fragment" else HOLE)
     return _PLACEHOLDER.sub(HOLE, "".join(parts)) if is_table else "".join(parts)

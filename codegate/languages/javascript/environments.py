@@ -9,7 +9,7 @@ from codegate.suite import RunnerName, Subtree, Tree
 from codegate.suite.declared import mapping, read_tree_json
 
 _SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
-#: Most telling first: a project that has jest's types or mocha next to vitest has moved on to the latter.
+#: Packages of runners, the most telling first: a project with vitest beside mocha or jest's types has moved to vitest.
 _PACKAGES: Final[tuple[RunnerName, ...]] = ("vitest", "jest", "mocha")
 _WORDS: Final[tuple[tuple[re.Pattern[str], RunnerName], ...]] = (
     (re.compile(r"(?:^|[\s/])vitest(?:\.mjs)?(?:\s|$)"), "vitest"),

@@ -23,7 +23,8 @@ _TEST_NAME: Final = re.compile(r"(.+[._-](tests?|spec)|test[_-].+)\.[cm]?[jt]sx?
 _TYPE_TEST: Final = re.compile(r".+[._-](test-d|tst|typetest)\.[cm]?tsx?")
 _TEST_CALL: Final = re.compile(rb"(?m)^[ \t]*(?:await[ \t]+)?(?:describe|it|test|suite|specify)(?:\.\w+)*[ \t]*[(`]")
 
-#: Of a tool, but below ``src``, where it is the product's own unless a manifest is beside it or names it.
+#: Names of tools' configuration files. Below ``src``, such a file is the product's own unless a manifest is beside it
+#: or names it.
 _CONFIG: Final = re.compile(r"[\w.-]+\.config\.[cm]?[jt]s|[\w.-]+\.conf\.[cm]?js", re.IGNORECASE)
 _CONFIGURATION: Final = re.compile(
     r"\.[a-z-]+rc(\.[a-z]+)?|\.[a-z]+ignore|[jt]sconfig[\w.-]*\.json"
@@ -69,8 +70,8 @@ class JavaScriptFiles(FileRules):
     def _is_for_a_tool(self, path: str) -> bool:
         """Return whether a file is configuration of a tool.
 
-        Such a file is outside of a package's code, or a ``package.json`` is in its folder, or one in a folder above
-        names it.
+        It is if it is outside of a package's code, if its folder has a ``package.json``, or if a ``package.json`` in a
+        folder above names it.
         """
         folder, _, name = path.rpartition("/")
         beside = f"{folder}/{_MANIFEST}" in self.tree
@@ -78,7 +79,7 @@ class JavaScriptFiles(FileRules):
 
     @override
     def is_package(self, folder: str) -> bool:
-        # What is below ``src`` is written by hand.
+        # Files below ``src`` are written by hand.
         above, src, _ = f"/{folder}/".partition("/src/")
         return bool(src and self._manifests(f"{above}/src"[1:]))
 
@@ -89,7 +90,7 @@ class JavaScriptFiles(FileRules):
 
     @override
     def is_test(self, path: str) -> bool:
-        # A file is judged by its place or name, and by its text.
+        # A test file has the name or folder of one, and calls that declare tests.
         *folders, name = path.split("/")
         if PurePosixPath(name).suffix not in SUFFIXES or name.endswith((".d.ts", ".d.mts", ".d.cts")):
             return False

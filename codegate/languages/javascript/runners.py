@@ -67,8 +67,9 @@ class JavaScript(Runner):
 
 
 def _receipts(copies: Copies, phases: Mapping[str, Phases]) -> Mapping[str, frozenset[str]]:
-    # They may arrive together with those of other tests. The first mark of a test begins a turn of it. If a test has
-    # several ids, the turns belong to them in order; if there are more or fewer turns than ids, each id has all tokens.
+    # Tokens of several tests may arrive together. A test's first mark begins a new turn of the test. If the test has
+    # several ids, its turns belong to these in order; if there are more or fewer turns than ids, each id gets all
+    # tokens.
     turns: dict[str | TestKey, list[set[str]]] = {}
     for token in (token for found in phases.values() for phase in found for token in phase.receipts):
         if token in copies.marks:

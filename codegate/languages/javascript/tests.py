@@ -84,7 +84,7 @@ class JavaScriptDialect(Dialect):
 
     @override
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
-        # Tests are given by their titles, joined by `` > ``.
+        # A test's id is its titles, joined by `` > ``.
         wanted = tuple(tests)
         if ".mock(" not in source:
             shared = tuple(Step(text) for text in _data(self.parse(source)))
@@ -160,11 +160,11 @@ class JavaScriptDialect(Dialect):
 
     @override
     def probe_name(self, probe: str, line: Line) -> str:
-        return f"{super().probe_name(probe, line)};"  # no name of one begins with that of another
+        return f"{super().probe_name(probe, line)};"  # so that no name is the beginning of another
 
     @override
     def files(self, path: str, source: str, probes: Mapping[str, Line], *, beside: bool = False) -> dict[str, str]:
-        # The file begins as its own does, and has a test for each probe.
+        # The file keeps its code outside of tests, and gets a test for each probe.
         root = self.parse(source)
         kept = [
             text_of(node) for node in root.named_children if not role_of(whole_call(node)) and not declares_tests(node)
@@ -185,7 +185,7 @@ class JavaScriptDialect(Dialect):
         parts = [begin, _HELPERS]
         for name, line in probes.items():
             test = f"{declare}('{self.probe_name(name, line)}', async () => {{\n{self._probe(line)}\n}});"
-            parts += [] if self.parse(test).has_error else [test]  # one that is none would cost all others
+            parts += [] if self.parse(test).has_error else [test]  # a syntax error would cost all other probes
         return "\n".join(parts) + "\n"
 
     def _probe(self, line: Line) -> str:
@@ -256,7 +256,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     **dict.fromkeys(_TYPED, JavaScriptDialect("typescript", "ts", _EVERY)),
     ".tsx": JavaScriptDialect("tsx", "tsx", _EVERY),
 }
-"""Dialects by the suffix of a test file; not of components, which mix scripts and other text."""
+"""Dialects by the suffix of a test file. Components have none, because they mix scripts and other text."""
 
 
 def _declaring(root: "Node") -> str:

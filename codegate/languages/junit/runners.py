@@ -23,7 +23,7 @@ from codegate.strict import XmlElement, parse_xml
 
 _DRIVERS: Final = "codegate.languages.junit.drivers"
 _FILES: Final = "{files}"
-#: What GoogleTest and CTest say in attributes, of a test that is switched off without any element inside it.
+#: Values of attributes by which GoogleTest and CTest mark a disabled test that has no element inside.
 _NOT_RUN: Final = frozenset({"notrun", "disabled", "skipped", "ignored", "suppressed"})
 _NOT_PASSED: Final = frozenset({"fail", "failed", "failure", "error"})
 _MOST_TESTS: Final = 50_000

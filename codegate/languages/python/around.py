@@ -59,7 +59,7 @@ def decorators_of(definition: "Node") -> "list[Node]":
 
 
 def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
-    """Return the source of pytest's plain marks and ``mocks``.
+    """Return a definition's plain pytest marks, then ``mocks``, as source.
 
     Other decorators, and marks with arguments, are left out: they may change the result, and readers do not see them.
     """

@@ -20,7 +20,7 @@ _TOGGLES: Final = opposites(
     ("assertIs", "assertIsNot"), ("assertIsNone", "assertIsNotNone"), ("is", "is not"),
 )  # fmt: skip
 _RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception|Exit|Warning|Interrupt|Iteration)")
-# No honest exception derives from one of these to stay compatible, as from KeyError or ValueError.
+# An honest solution may raise a subclass of KeyError or ValueError, to stay compatible, but of none of these.
 _OTHERS: Final = ("BufferError", "EOFError", "FloatingPointError", "ReferenceError", "ZeroDivisionError")
 _PARTIAL: Final = re.compile(r"(?i)(in|regex|match|search|startswith|endswith|contains)$")
 
@@ -72,7 +72,7 @@ class PythonTestSyntax(TestSyntax):
             names = set(re.findall(r"\w+", text_of(field(function, "parameters"))))
             in_front = node.end_byte <= test.name_node.start_byte
             if in_front and names.intersection(re.findall(r"\w+", text_of(node))):
-                return True  # names of parameters: without them, nothing of the file is collected
+                return True  # names of parameters; without them pytest rejects the file
             if node.parent is not None and node.parent.type == "expression_statement":
                 return True  # a docstring
         return any(

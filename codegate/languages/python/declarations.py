@@ -33,7 +33,7 @@ def _declarations(root: "Node", path: str, place: str) -> Iterator[Declaration]:
         elif node.type == "import_from_statement" and path.endswith("__init__.py"):
             package = text_of(field(node, "module_name")).partition(".")[0]
             if package and package != place.partition(".")[0]:
-                continue  # a name of another package is no part of this one's interface
+                continue  # names of other packages are not this package's interface
             for each in node.children_by_field_name("name"):
                 name = text_of(field(each, "alias") or each)
                 yield _declaration(name, f"from {place[:-1]} import {name}", "import")

@@ -42,8 +42,8 @@ def choose_python_runner(tree: Tree) -> RunnerName:
     """Return the tree's runner: ``pytest``, ``unittest`` or ``django``.
 
     Django's own repository and projects with a ``manage.py`` have Django's runner, unless they declare pytest-django.
-    unittest is for trees that define ``load_tests``, because pytest does not call it. They must not declare pytest
-    anywhere, and no test may be a plain function. All others have pytest.
+    Trees that define ``load_tests``, which pytest does not call, have unittest, unless they declare pytest or have a
+    test that is a plain function. All other trees have pytest.
     """
     declared = b"\n".join(file.data for path, file in tree.items() if _DECLARING.fullmatch(path) and not file.is_link)
     if "django/__init__.py" in tree and "tests/runtests.py" in tree:

@@ -48,7 +48,7 @@ class PythonFiles(FileRules):
 
     @override
     def is_test(self, path: str) -> bool:
-        # It is one if pytest or unittest would collect it.
+        # A file is a test if pytest or unittest would collect it.
         name = path.rpartition("/")[2]
         return name in _TEST_MODULES or (name not in {"conftest.py", "__init__.py"} and _matches(path, self.patterns))
 
@@ -80,12 +80,12 @@ class PythonFiles(FileRules):
         return tuple(pattern for pattern in self.patterns if pattern.strip("*.") != "py") or _DEFAULT_PATTERNS
 
     def _is_for_tests(self, folder: str) -> bool:
-        # It may hold the package itself, too.
+        # A folder of ``testpaths`` may also hold the package itself.
         named = _TEST_WORDS & set(re.split("[-_.]", folder.rpartition("/")[2].lower()))
         return bool(named) and not self.is_product(folder)
 
     def _is_imported(self, path: str) -> bool:
-        # Only source files of the same top folder count.
+        # Only imports by source files of the same top folder count.
         top, *_ = parts = path.split("/")
         names = {".".join(parts[start:]) for start in range(len(parts) - 1)}
         return not names.isdisjoint(self._imports.get(top, frozenset()))

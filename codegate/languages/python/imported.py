@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _MAX_STEPS: Final = 4
 """Most imports, and most base classes, between a test and its helper."""
 _FIRST: Final = frozenset({"comment", "expression_statement"})
-"""Statements before or between the imports with which a file begins, such as its docstring."""
+"""Types of statements that may stand before or between a file's first imports, such as its docstring."""
 _MAX_LOOKUPS: Final = 10_000
-"""Most names to look up for one test file: base classes of base classes multiply."""
+"""Most names to look up for one test file, because base classes of base classes multiply."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class _Module:
         stem = f"/{module.lstrip('.').replace('.', '/')}"
         paths = [path for path in self.sources.files if f"/{path}".endswith((f"{stem}.py", f"{stem}/__init__.py"))]
         if not (paths and steps) or (self.name and module.startswith(".")):
-            return None  # what is relative to another file has no such name here
+            return None  # relative imports of other files are not followed
         nearest = max(paths, key=lambda path: len(commonpath([path, self.path])))
         return _Module(self.sources, nearest, module).find(last, steps - 1)
 
@@ -95,8 +95,8 @@ class _Module:
     ) -> "Iterator[tuple[_Module, Node]]":
         """Yield a class's methods, then its base classes' methods.
 
-        ``steps`` limits the levels of base classes. ``seen`` has the classes that were visited, with the levels that
-        were left then.
+        ``steps`` limits the levels of base classes. ``seen`` maps each visited class to the ``steps`` that were left at
+        its visit.
         """
         if seen.get(around, -1) >= steps:
             return
@@ -122,7 +122,8 @@ class _Module:
     def imports(self, helper: "Node") -> Iterator[tuple[str, str]]:
         """Yield names that a helper uses, with their import statements.
 
-        A test file that gets a copy of ``helper`` needs these statements. Nothing is yielded if this is the test file.
+        A test file that gets a copy of ``helper`` needs these statements. Nothing is yielded if this module is the test
+        file itself.
         """
         for name in sorted(free_names(parse(dedented(helper), "python"))) if self.name else ():
             text, *others = definitions_for(self.root, frozenset({name})) or [""]
@@ -141,7 +142,7 @@ def with_helpers(path: str, tree: Tree) -> str:
     for place, module, helper in test.helpers():
         name, around = text_of(field(helper, "name")), helper.parent
         new = (place, name) not in seen and around not in (None, place) and f"{name}(" in text_of(place)
-        seen.add((place, name))  # it hides those of base classes
+        seen.add((place, name))  # it hides base classes' helpers of this name
         plain = can_be_inlined(helper) and not text_of(around).startswith("@") and "super()" not in text_of(helper)
         if new and plain and asserts(helper):
             here = (each for each in module.imports(helper) if definitions_for(test.root, frozenset({each[0]})) is None)

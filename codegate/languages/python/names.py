@@ -47,10 +47,10 @@ def free_names(root: "Node") -> frozenset[str]:
             elsewhere |= {text_of(name) for name in node.named_children}
         elif node.type == "identifier" and outer is not None and not _is_not_read(node, outer):
             found.add(text_of(node))
-        # What a class assigns to its methods do not see.
+        # Methods do not see the names that their class assigns.
         own |= _own_names(node, root) if _is_scope(root) and root.type != "class_definition" else set()
     for parameter in children_of(root, "parameters"):
-        # A default and the name of a type are read where the function stands.
+        # Default values and annotations are read in the scope around the function.
         name, *outside = [each for each in walk(parameter) if each.type == "identifier"] or [parameter]
         own.add(text_of(name))
         elsewhere |= {text_of(each) for each in outside if each.parent and not _is_not_read(each, each.parent)}
@@ -60,8 +60,8 @@ def free_names(root: "Node") -> frozenset[str]:
 def definitions_for(module: "Node", needed: frozenset[str]) -> list[str] | None:
     """Return the imports and definitions that define ``needed``.
 
-    Definitions of the names that these use are included. None if a name is not defined in the module; ``import *`` may
-    define any name.
+    Definitions that they use are included. None if the module does not define a name; ``import *`` counts as defining
+    any name.
     """
     definitions: list[str] = []
     made = {
@@ -70,7 +70,7 @@ def definitions_for(module: "Node", needed: frozenset[str]) -> list[str] | None:
         if is_fixture(node)
     }
     wanted, before = set(needed) - _BUILTINS, -1
-    while len(wanted) != before:  # a fixture is given others, wherever they stand
+    while len(wanted) != before:  # fixtures may need fixtures that are defined below them
         before = len(wanted)
         wanted |= {each for name in wanted & set(made) for each in parameters_of(made[name]) or () if each in made}
     for node in reversed(module.named_children):
@@ -133,7 +133,7 @@ def _is_scope(node: "Node") -> bool:
 
 
 def _within(scope: "Node") -> Iterator["Node"]:
-    # Of inner scopes it yields only their topmost node.
+    # Of each inner scope, only the topmost node is yielded.
     stack = [scope]
     while stack:
         node = stack.pop()

@@ -24,14 +24,14 @@ from codegate.sandbox import Command, Completed
 _DRIVERS: Final = "codegate.languages.python.drivers"
 _VARIABLE: Final = re.compile(r"[A-Za-z_]\w*=")
 _OPTIONS: Final = "bBdEhiIJmOPqRsStuvVW:xX:?"
-"""The interpreter's options, as its own getopt has them; ``m`` takes no value, so that the options end there."""
+"""Python's own options for ``getopt``. ``m`` is listed without a value, so that the options end there."""
 _LONG_OPTIONS: Final = ("check-hash-based-pycs=",)
 _WORSE: Final = ("passed", "skipped", "missing", "failed", "error")
 _BREAKS: Final = frozenset({"&&", "||", ";", "|", "&"})
 
 
 class Pytest(Runner):
-    """Runs pytest in one interpreter for each file.
+    """Runs pytest, with a new interpreter for each file.
 
     Our plugin reports every phase of every test.
     """
@@ -148,7 +148,7 @@ class _Call:
         options: the words after the runner's name.
         module: the interpreter starts the runner by ``-m``, which makes the working folder an import root.
         flags: the interpreter's options, without ``-W``.
-        warnings: the interpreter's ``-W`` filters, whose classes may be in packages.
+        warnings: the interpreter's ``-W`` filters, which may name warning classes of packages.
         variables: variables that are set in front of the command.
     """
 
@@ -170,7 +170,7 @@ def _read_call(command: tuple[str, ...], programs: Collection[str]) -> _Call:
     filters: list[str] = []
     python = next((number for number in range(at) if re.fullmatch(r"(.*/)?python[\d.]*", words[number])), at)
     given, rest = list[tuple[str, str]](), list[str]()
-    with suppress(GetoptError):  # another interpreter may have options that Python lacks
+    with suppress(GetoptError):  # another interpreter may have further options
         given, rest = getopt(words[python + 1 : at + 1], _OPTIONS, _LONG_OPTIONS)
     for name, value in given:
         if name == "-W":

@@ -54,10 +54,10 @@ class PythonReader(StatementReader):
         return Step(dedented(statement))
 
     def _helped_call(self, call: "Node", before: tuple[Step, ...]) -> list[Branch] | None:
-        """Return the body of a new call's helper.
+        """Return the body of the helper that ``call`` runs.
 
-        Empty for a call that the file before the fix has. None if the call runs no helper, or one whose body cannot
-        stand in its place.
+        Empty if the file had the same call before the fix. None if the call runs no helper, or a helper whose body
+        cannot replace the call.
         """
         helper = self.helpers.get(text_of(field(call, "function")))
         branch = _helped(helper, call) if helper is not None else None
@@ -275,7 +275,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
     values |= named
     found = {name: {text_of(node) for node in walk(parse(text, "python"))} for name, text in values.items()}
     if set(values) != set(names) or any(others & set(names) - {name} for name, others in found.items()):
-        return None  # they are assigned one after the other
+        return None  # a value would use a parameter that is assigned before it
     bound = tuple(Step(f"{name} = {values[name]}") for name in names if values[name] != name)
     return Branch(bound, dedented(body))
 
@@ -290,12 +290,13 @@ def _sides(test: "Node") -> Iterator[str]:
     elif test.type == "comparison_operator" and len(inner) == 2:
         made = [node for node in inner if not is_literal(node)]
         if operators & {"in", "not in"} and inner[1].type == "identifier":
-            yield from (text_of(inner[1]), f"{text_of(inner[0])} in {text_of(inner[1])}")  # it may show nothing itself
+            # The container's value may show no items.
+            yield from (text_of(inner[1]), f"{text_of(inner[0])} in {text_of(inner[1])}")
             return
         yield from _computed(made)
         computed = any(node.type in {"call", "attribute"} for side in made for node in walk(side))
         if made and (operators & {"<", "<=", ">", ">="} or not computed):
-            yield text_of(test)  # the comparison itself may be what is wrong
+            yield text_of(test)  # the comparison itself may be wrong
     elif test.type == "call" and text_of(field(test, "function")) == "isinstance" and arguments_of(test):
         yield text_of(arguments_of(test)[0])
     elif not is_literal(test):

@@ -61,7 +61,7 @@ _INDENT: Final = 4
 _DEFINES: Final = ("def ", "class ", "async ", "@")
 _LOADS: Final = re.compile(r"(?:import|from)\b")
 _ERRORS: Final = "(Exception, SystemExit)"
-# pytest parses the whole file for each traceback that it shows.
+# ``__tracebackhide__`` saves time: pytest parses the whole file for each traceback that it shows.
 _HELPERS: Final = """
 
 __tracebackhide__ = True
@@ -126,7 +126,7 @@ class PythonDialect(Dialect):
     def _lines_of(self, name: str, test: "Node", root: "Node", base: str) -> Iterator[Line]:
         around = class_of(test)
         if around is not None:
-            module = self.parse(edited(root, _own_names(around)))  # the same tests in the same places
+            module = self.parse(edited(root, _own_names(around)))  # tests keep their names and order
             test = dict(functions(module))[name]
             around = class_of(test)
         else:
@@ -184,7 +184,7 @@ class PythonDialect(Dialect):
 
     @override
     def used(self, text: str) -> frozenset[str]:
-        # Names that are only assigned to, and local ones, are left out.
+        # Names that are only assigned to, and local names, are left out.
         return free_names(self.parse(text))
 
     @override
@@ -201,7 +201,7 @@ class PythonDialect(Dialect):
 
     @override
     def files_with_only(self, path: str, source: str, base: str, probes: Mapping[str, Line]) -> dict[str, str]:
-        # Classes are as the base has them.
+        # Test classes are taken from ``base``.
         tests = dict(functions(self.parse(source)))
         head_of = cache(lambda frame: _class_head(frame, tests[frame], base))
         needed_by = cache(partial(self._head_definitions, source, base))
@@ -211,7 +211,7 @@ class PythonDialect(Dialect):
                 self._marks(tests[line.frame], line),
                 f"\nclass {self.probe_name(name, line).partition('::')[0]}:",
             )
-            # A reader does not have a new class of tests, but most calls do without it.
+            # A reader does not have a new test class, but most calls do not need it.
             for head in (head_of(line.frame), *([] if "self" in self.used(line.text) else [plain])):
                 needed = needed_by(head, *marks)
                 if needed is not None:
@@ -225,7 +225,7 @@ class PythonDialect(Dialect):
     def _probes(self, source: str, probes: Mapping[str, Line]) -> dict[str, str]:
         tests = dict(functions(self.parse(source)))
         written = {name: self._probe(name, line, tests[line.frame]) for name, line in probes.items()}
-        takes = compiles if compiles(source.encode("utf-8", "replace")) else lambda _text: True  # a newer Python's
+        takes = compiles if compiles(source.encode("utf-8", "replace")) else lambda _text: True  # for a newer Python
         return {
             name: text for name, text in written.items()
             if not self.parse(text).has_error and takes(text.encode("utf-8", "replace"))
@@ -277,7 +277,7 @@ class PythonDialect(Dialect):
         ])  # fmt: skip
 
     def _marks(self, test: "Node", line: Line) -> list[str]:
-        # They are pytest's marks, and the mocks that its line uses.
+        # A probe's decorators are pytest's marks, and the mocks that its line uses.
         used, mocks = self.used(line.text), mocks_of(test) or {}
         return kept_decorators(test, [mocks[name] for name in mocks if name in used])
 
@@ -292,20 +292,20 @@ class PythonDialect(Dialect):
         used, mocks = self.used(line.text), mocks_of(test)
         fixtures = [name for name in line.fixtures if name in used]
         if fixtures and mocks is None:
-            return None  # what other decorators give has no name
+            return None  # values of other decorators cannot be described
         around = class_of(test)
         found = dict.fromkeys(fixtures, "a pytest fixture")
         for name in found:
             if mocks and name in mocks:
                 found[name] = f"{MOCK}`{mock_target(mocks[name])}`"
-            elif around is not None and name in methods_of(around):  # the file may have others of that name
+            elif around is not None and name in methods_of(around):  # other classes may have a fixture of this name
                 found[name] += f" of `{text_of(field(around, 'name'))}`"
         bases = text_of(field(around, "superclasses")) if around is not None else ""
         made = self.context(source, self.used(bases)) or []
         prepared = not all(re.match(r"(?:import|from) unittest\b", part) for part in made)
         if around is not None and "self" in used:
             found["self"] = f"a test case of `{text_of(field(around, 'name'))}{bases}`"
-        elif bases and prepared:  # what these prepare may decide what the code gives
+        elif bases and prepared:  # the set-up of base classes may change results
             found[""] = f"a test case of `{bases.strip('()')}`"
         return found
 
@@ -313,7 +313,7 @@ class PythonDialect(Dialect):
     def render_example(
         self, path: str, context: str, steps: Sequence[Step], expression: str, before: Value, after: Value
     ) -> RenderedExample:
-        # Imports are absolute.
+        # Relative imports become absolute.
         written, depth = list[str](), 0
         for text in [*(step.text for step in steps if step.text), *filter(None, [expression])]:
             written.append(shifted(f"\n{text}", depth).lstrip("\n"))
@@ -338,7 +338,7 @@ def _from_root(path: str, code: str) -> str:
 
 
 def _without_tests(source: str) -> str:
-    # Its ``autouse`` fixtures are turned off.
+    # Fixtures with ``autouse`` are turned off, too.
     root = parse(source, "python")
     names = (field(node, "name") for _, node in functions(root) if not is_fixture(node.parent or node))
     edits = {name: f"codegate_{text_of(name)}" for name in names if re.match("test|runTest", text_of(name))}
@@ -379,7 +379,7 @@ def _own_names(around: "Node") -> "dict[Node, str]":
 def _class_head(frame: str, test: "Node", base: str | None) -> str:
     """Return a test's class as source, without tests and set-up.
 
-    "" for a function. ``base`` is the test file's text before the fix: if given, the class is as it was there.
+    Return "" for a function. ``base`` is the test file's text before the fix; if given, the class is taken from it.
     """
     around, owner = class_of(test), frame.rpartition(".")[0]
     if around is None:

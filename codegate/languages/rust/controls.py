@@ -21,8 +21,9 @@ _SIGN: Final = re.compile(r"b?'[^A-Za-z0-9]*'")
 _INCLUDES: Final = re.compile(r"(\w+::)*include(_\w+)?!")
 _ASIDE: Final = frozenset({"attribute_item", "inner_attribute_item", "empty_statement"})
 _MARK: Final = '$mark$!{"$token$"}'
-# The driver names the file under the variable of this run. Some flips are what Rust would not compile, some crates are
-# without its library, and some files have macros of these names. All on one line, since panics tell lines.
+# A variable with this run's name has the path of the driver's file. The attributes let flips compile that Rust would
+# reject; the crate's own name is for crates without the standard library and for files that define macros of the same
+# names. All is on one line, because panics show line numbers.
 _MARKS: Final = (
     " #![allow(warnings, arithmetic_overflow, overflowing_literals, unconditional_panic)] extern crate std as $mark$;"
     " macro_rules! $mark$ { ($token:literal) => { "
@@ -85,7 +86,7 @@ class RustTestSyntax(TestSyntax):
 
     @override
     def is_fixed(self, node: "Node", test: TestNodes) -> bool:
-        # Fixed are lengths of arrays, numbers of fields, patterns, and texts with placeholders.
+        # Lengths of arrays, numbers of fields, patterns, and texts with placeholders stay unchanged.
         text, before = text_of(node), node.prev_sibling
         if before is not None and before.type in {";", "."} and node.type == "integer_literal":
             return True
@@ -95,7 +96,7 @@ class RustTestSyntax(TestSyntax):
 
     @override
     def is_part(self, node: "Node") -> bool:
-        # Bytes are ASCII, unlike some words of a file.
+        # A byte string must be ASCII, but words of the file that would replace its own may not be.
         return text_of(node).startswith("b") or any(
             around.type in {"arguments", "token_tree"} and _PARTIAL.search(text_of(around.prev_sibling))
             for around in ancestors(node)

@@ -23,7 +23,8 @@ def _declarations(root: "Node", _path: str, _place: str) -> Iterator[Declaration
         around = [each for each in outer if each.type in _OWNERS]
         owner = ".".join(map(_named, around))
         name = text_of(field(node, "name"))
-        # What a trait declares, also where a type implements it, and the variants of an enumeration are open as it is.
+        # Members of a trait, also where a type implements it, and variants of an enumeration are as public as their
+        # owner.
         within = around[-1] if around else None
         open_by_owner = within is not None and (
             within.type in {"trait_item", "enum_item"}
@@ -51,7 +52,7 @@ def _named(node: "Node") -> str:
 
 
 def modules_of(body: "Node", outer: tuple[str, ...] = ()) -> "Iterator[tuple[Node, tuple[str, ...]]]":
-    """Yield a file's root and its modules' bodies, with paths."""
+    """Yield a file's root and modules' bodies, with module paths."""
     yield body, outer
     for node in body.named_children:
         inner = field(node, "body") if node.type == "mod_item" else None

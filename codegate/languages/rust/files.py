@@ -39,7 +39,7 @@ class RustFiles(FileRules):
 
     @override
     def is_test(self, path: str) -> bool:
-        # It has tests; an absent file is judged by its name.
+        # A test file has tests. If it is absent, its name decides.
         *folders, name = path.split("/")
         named = name != "test.rs" and _MODULE.fullmatch(name) is not None
         if not name.endswith(".rs") or not ("tests" in folders or named):

@@ -21,7 +21,7 @@ _DRIVERS: Final = "codegate.languages.rust.drivers"
 class Cargo(Runner):
     """Compiles each test target once; runs each test by itself.
 
-    The recipe's command compiles. Ids are the declaring file's path, ``::`` and the test's path in the file:
+    The recipe's command compiles the tests. Ids are the declaring file's path, ``::`` and the test's path in the file:
     ``tests/cart.rs::empty::total``.
     """
 

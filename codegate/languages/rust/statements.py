@@ -18,7 +18,7 @@ _TALKS: Final = frozenset({"println", "eprintln", "print", "eprint", "dbg"})
 _COMPARES: Final = re.compile(r"(?:\w+::)*(?:debug_)?assert_(?:eq|ne)\w*")
 #: Methods that answer yes or no about a value; an example shows the value instead.
 _ASKS: Final = frozenset({"contains", "starts_with", "ends_with", "is_ok", "is_err", "is_some", "is_none", "is_empty"})
-#: Names of the language's own that make values of what is written out.
+#: Functions and macros of the standard library that only turn literals into values.
 _MAKES: Final = frozenset({"vec", "to_string", "to_owned", "to_vec", "into", "from", "new", "format", "str"})
 
 
@@ -117,7 +117,7 @@ class RustReader(TypedReader):
 
 def _method_assertion(call: "Node") -> Step | None:
     """Return a step for ``x.assert…()``; None for other calls."""
-    # None: it has no such method. ``.assert()`` is of a command, whose output is checked instead.
+    # ``.assert()`` is a method of a command; probes record the command's output instead.
     if call_name(call).startswith("assert"):
         checked = unfailing(call)
         if call_name(call) == "assert":
@@ -130,7 +130,7 @@ def _method_assertion(call: "Node") -> Step | None:
 def call_name(node: "Node") -> str:
     """Return the called function's or method's name, or "".
 
-    It is the last part of a path.
+    Of a path, only the last name is returned.
     """
     function = field(node, "function") if node.type == "call_expression" else None
     return text_of(field(function, "field") or field(function, "name") or function)

@@ -87,12 +87,12 @@ class RustDialect(Dialect):
     ending: ClassVar = ";"
     raising: ClassVar = "panics:"
     probe: ClassVar = "codegate_probe_"
-    place: ClassVar = r"^error(?:(?!^error|^warning).)*?--> \S*?{}:(\d+):"  # the others of an error explain it
+    place: ClassVar = r"^error(?:(?!^error|^warning).)*?--> \S*?{}:(\d+):"  # later places explain the error
     assignments: ClassVar = frozenset({"assignment_expression", "compound_assignment_expr"})
 
     @override
     def lines(self, source: str, tests: Iterable[str], base: str, beside: Iterable[str] = ()) -> Iterator[Line]:
-        # Tests are given by their paths in the file.
+        # A test's id is its path in the file.
         wanted, root = frozenset(tests), self.parse(source)
         named = {text_of(field(node, "name")): node for node in walk(root) if node.type == "function_item"}
         helpers = asserting_functions(named, asserts, lambda node: map(call_name, walk(node)))
@@ -119,7 +119,7 @@ class RustDialect(Dialect):
 
     @override
     def names(self, node: "Node") -> set[str]:
-        # For an ``impl``, it is the name of its type.
+        # An ``impl`` counts under the name of its type.
         if node.type in _ITEMS or (node.type == "mod_item" and field(node, "body") is None):
             return {text_of(field(node, "name"))}
         parts = {"let_declaration": "pattern", "impl_item": "type", "use_declaration": "argument"}
