@@ -32,7 +32,7 @@ from codegate.suite import (
 )
 from codegate.wording import encodable
 
-#: (at most changed source lines, at most files, at most hunks) of each tier; what is larger is XL.
+#: Each tier with its most changed source lines, files and hunks. A larger fix is XL.
 _TIERS: Final = (("XS", 3, 1, 1), ("S", 15, 1, 10_000), ("M", 60, 3, 10_000), ("L", 200, 8, 10_000))
 
 _EMPTY: Final = TreeFile(b"")

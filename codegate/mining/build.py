@@ -59,7 +59,7 @@ from codegate.suite import (
 Result = TypeVar("Result")
 
 _MAY_BE_ENVIRONMENT: Final = frozenset({"env_no_passing_test", "collect_error_gold"})
-_LONGEST: Final = 1000  # characters of a detail: the last lines of a build's own output
+_LONGEST: Final = 1000  # characters of a detail, enough for a build's last lines of output
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class ProblemBuilder:
         tip: the newest tree; its changelogs may describe older changes.
         stop: set when results are no longer wanted.
         usage: tokens of the model calls that rewrote statements.
-        rewrites: number of these calls.
+        rewrites: number of the model calls that rewrote statements.
         recorded: builds of the project's recipe; None: there was no time to make any.
     """
 
@@ -116,8 +116,8 @@ class ProblemBuilder:
     ) -> BuiltProblem | Rejected:
         """Return a change's problem, or why there is none.
 
-        ``steps`` gets the seconds of each step. ``parts`` and ``imported`` are cut and statement of a change from
-        another benchmark; else both are made here.
+        ``steps`` gets the seconds of each step. If the change is imported from another benchmark, ``parts`` is its cut
+        and ``imported`` its statement; None: they are made here.
 
         Raises:
             InfrastructureError: codegate, the sandbox, the package index or the model that rewrites statements failed.
@@ -193,7 +193,7 @@ class _ChangeBuilder:
         return replace(self, parts=trial.cut)._finish(environment, settings, trial, leaks if same else None)
 
     def _with_folder(self, settings: RunnerSettings | None) -> RunnerSettings:
-        """Return ``settings`` with the folder that is mined.
+        """Return ``settings``, in the mined folder unless they name one.
 
         Raise ``ChangeRejected`` if ``settings`` is None, because no known runner runs the tests.
         """
@@ -205,7 +205,7 @@ class _ChangeBuilder:
     def _finish(
         self, environment: Environment, settings: RunnerSettings, trial: Trial, leaks: LeakAudit | None
     ) -> BuiltProblem:
-        # ``leaks`` is the leak audit, when it was done already.
+        # ``leaks`` is the leak audit; None: it was not made yet.
         builder, parts, step = self.builder, self.parts, self.steps.step
         # Checks that need no further run of the tests come first: they leave out most units.
         described = self._describe(trial.seen)
@@ -354,7 +354,7 @@ class _ChangeBuilder:
             return statement
         form = required_form(rules.exact, interface, "")
         builder.check_wanted()
-        # If there is no answer, mining ends. Its results are stored, and the same command goes on from here.
+        # If there is no answer, mining ends. The results so far are stored, and the same command goes on from here.
         name = mined_id(builder.name, self.prospect.unit)
         rewritten, usage = rewrite_statement(candidate, name, statement, rules, form)
         with builder.counting:
@@ -367,8 +367,8 @@ class _ChangeBuilder:
 class _Described:
     """A change's kind, interface, statement and partial fixes.
 
-    ``undisclosed``: tests that demand more than the statement shows. ``rules``: the statement's leak rules; None if it
-    was imported.
+    ``undisclosed`` are tests that demand more than the statement shows. ``rules`` are the statement's leak rules; None
+    if the statement was imported.
     """
 
     kind: KindScore

@@ -34,7 +34,7 @@ class Cut:
         hidden: test and test-support files as they are after the fix (None: deleted).
         fix: source files as they are after the fix.
         fixed: the whole tree after the fix, for reading declarations from.
-        test_files: changed test modules that exist after the fix, which are run.
+        test_files: changed test modules that exist after the fix; only these are run.
         public_tests: test modules of the base tree.
         source_lines: number of changed source lines; a file counts its added or its removed lines, whichever are more.
         folder: the part of the repository that is mined; empty: all of it.
@@ -76,9 +76,9 @@ def reject_by_paths(
 def duplicates(units: list[MergedChange], head: PathClassifier, repository: Path | None = None) -> set[str]:
     """Return the commits that repeat another commit's change.
 
-    Two changes are the same if they have the same pull request or the same source blobs. Given the ``repository``, an
-    equal `git patch-id` shows it too, as of a backport or a fix made on two branches. Of equal changes, the one with
-    the most changed lines of source and tests is kept, or else the oldest.
+    Two changes are the same if they have the same pull request or the same source blobs. If ``repository`` is given,
+    changes with the same `git patch-id` are the same too, such as a fix and its backport. Of equal changes, the one
+    with the most changed lines of source and tests is not returned; if several have the most, the oldest is not.
 
     Raises:
         GitError: git failed.
@@ -125,8 +125,8 @@ def _source_patches(units: list[MergedChange], head: PathClassifier, repository:
 def cut(unit: MergedChange, base: Tree, fixed: Tree, name: NameOf = language_name, folder: str = "") -> Cut | Reason:
     """Split a change into tests and fix, or reject it.
 
-    ``base`` and ``fixed`` are the trees before and after it, and ``name`` returns a file's language. Tests outside of
-    ``folder`` are hidden too, but not run.
+    ``base`` and ``fixed`` are the trees before and after the change, and ``name`` returns a file's language. Tests
+    outside of ``folder`` are hidden too, but not run.
     """
     inside = f"{folder}/" if folder else ""
     after, before = PathClassifier.of(fixed), PathClassifier.of(base)
@@ -207,7 +207,7 @@ def _lines(change: PathChange) -> int:
 
 
 def _is_text(path: str) -> bool:
-    # Bytes that git cannot decode are lone surrogates here.
+    # In paths, bytes that are not UTF-8 are lone surrogates.
     return encodable(path) == path
 
 

@@ -176,7 +176,7 @@ class _RowBuilder:
 def task_environment(recipe: Recipe | None, backend: Backend, *, numpy: bool = False) -> Environment:
     """Return the environment for HumanEval tasks.
 
-    Without a recipe, it has pytest, and with ``numpy`` also that package.
+    Without a recipe, it has pytest, and with ``numpy`` also NumPy.
     """
     packages = "pytest numpy" if numpy else "pytest"
     recipe = recipe or Recipe(tools={"python": Recipe().python}, setup=(f"uv pip install {packages}",))
@@ -220,7 +220,7 @@ def import_rows(
     rejected: dict[str, Rejected] = {}
     agreements: dict[str, Agreement] = {}
     for row in checked:
-        # Trees are large: nothing of one row is kept for the next.
+        # Trees are large, so each row's are dropped before the next row.
         try:
             unit = cut_row(row, repository)
         except InfrastructureError:

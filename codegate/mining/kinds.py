@@ -24,7 +24,7 @@ from codegate.wording import count_of, encodable
 
 BUGS: Final[frozenset[Kind]] = frozenset({"bugfix", "security"})
 
-#: Names of the kinds, in titles, types of commits and labels.
+#: Patterns of each kind's names in titles, commit types and labels.
 _NAMES: Final[Mapping[Kind, str]] = {
     "security": r"sec|secur\w*|vulnerab\w*|cve(?:-[\d-]+)?",
     "bugfix": r"(?:bug|hot)?[- ]?fix(?:e[sd]|ing|up)?|bugs?|regressions?|defects?|crash(?:es)?|broken",
@@ -33,8 +33,8 @@ _NAMES: Final[Mapping[Kind, str]] = {
     "refactor": r"ref|refactor\w*|clean\w*|chores?|maintenance|typ(?:es?|ing)|style|docs?|document\w*|tests?|build|ci"
     r"|remov\w*|misc|debt",
 }  # fmt: skip
-#: Further words of titles. None for accepting more input (support, allow, enable) is here: it fulfils a wish as often
-#: as it fixes a bug.
+#: Patterns of further words in titles. Words for accepting more input (support, allow, enable) are left out, because
+#: such a change is a feature as often as a bug fix.
 _WORDS: Final[Mapping[Kind, str]] = {
     "security": r"ghsa|redos|xss|csrf|\w+ (?:injection|traversal)|__proto__|prototype",
     "bugfix": r"repair\w*|properly|correct(?:s|ed|ly)?|handl(?:e[sd]?|ing)|respect\w*|honou?r\w*|preserv\w+|ensur\w+"
@@ -53,12 +53,12 @@ _WORD: Final = re.compile(
 )
 #: References such as "Fixes #12, #13:", in which "fixes" says nothing.
 _REFERENCE: Final = re.compile(r"(?:\b(?:close|fix|resolve)(?:e?[sd])?:? )?(?:#|\bgh-)\d+,?", re.IGNORECASE)
-#: What stands before an opening word: nothing, or a prefix such as "parser:" or "[core]".
+#: The text before a word that opens a title: nothing, or a prefix such as "parser:" or "[core]".
 _PREFIX: Final = re.compile(r"(?:^|[:\[\]/])[^\w\"'`]*$")
 _UNSURE: Final = re.compile(r"(?:needs?|possible|potential|maybe|not)[ -:]|\?|tracker|wontfix|triage", re.IGNORECASE)
 _TYPE: Final = re.compile(r"\s*([A-Za-z]+)(?:\([^()]{0,60}\))?!?:\s+")
 
-_DECLARED: Final = 3.0  # a label, or a type such as `fix:`
+_DECLARED: Final = 3.0  # bits of a label, or of a type such as `fix:`
 _OPENING: Final = 2.0
 _WITHIN: Final = 1.0
 _NEW_NAME: Final = 3.0
@@ -120,7 +120,7 @@ def score_change(unit: MergedChange, enrichment: Enrichment | None = None) -> Bu
 def classify_kind(
     unit: MergedChange, cut: Cut, outcomes: TestOutcomes, enrichment: Enrichment | None = None
 ) -> KindScore:
-    """Return whether a change is a fix, feature or other."""
+    """Return a change's kind, and the score that decided it."""
     found = signals(unit, cut, outcomes, enrichment)
     bug = _score(found)
     kinds: list[Kind] = [signal.kind for signal in found if (signal.kind in BUGS) == (bug.score >= BUG_LIKE)]
@@ -205,7 +205,8 @@ def _tested(cut: Cut, outcomes: TestOutcomes) -> Iterator[Signal]:
 def new_names(cut: Cut) -> list[str]:
     """Return public names that the fix adds and tests use.
 
-    Moved names are not new. A new parameter, ``dumps().indent``, counts if tests give it to a function of the base.
+    Moved names are not new. A new parameter, ``dumps().indent``, counts if tests give it to a function of the base. New
+    operators, such as ``__add__``, always count as used.
     """
     before = {name for path in cut.fix for name in _declared(path, cut.base.get(path))}
     after = {name for path, file in cut.fix.items() for name in _declared(path, file)}

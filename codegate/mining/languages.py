@@ -45,7 +45,7 @@ class LanguageSupport:
 
     pack: LanguagePack
     parts: ClassVar[bool] = False
-    """Whether the trees that it is given may be a ``Subtree`` of a repository."""
+    """Whether ``runner`` can read a part of a repository (a ``Subtree``)."""
 
     def runner(self, tree: Tree) -> RunnerSettings | None:
         """Return the test runner of ``tree``, or None."""

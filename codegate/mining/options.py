@@ -22,7 +22,7 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 DEFAULT_KINDS: Final[tuple[Kind, ...]] = ("bugfix", "security")
 
 Statements = Literal["any", "executed"]
-"""Which problems are kept: all, or those alone whose statement shows an executed example."""
+"""Which problems are kept: ``any`` keeps all, ``executed`` those whose statement shows an executed example."""
 
 
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -131,7 +131,7 @@ def check_options(repository: Path, out: Path, options: MineRequest) -> str:
     if options.rewrite is not None:
         check_snapshot(options.rewrite)
     if options.github == "auto":
-        check_repository(repository, options.branch)  # whose origin is asked
+        check_repository(repository, options.branch)  # --github auto needs its origin
     if options.github is not None:
         open_forge(repository, options.github)
     if not options.kinds:

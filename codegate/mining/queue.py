@@ -31,25 +31,25 @@ from codegate.suite import load_suite, write_suite
 from codegate.wording import documentation
 
 MINER_VERSION: Final = "59"
-"""Raised when the same unit may have another result than before."""
+"""Version of mining. It is raised when a unit may have another result than before."""
 
-# These results are not stored, because they may pass: another day, a package index that answers, or more time may bring
-# another one. A fix that the grader does not confirm had passed a moment before, and memory may have been short when an
-# unexpected error came up.
+# Results that are not stored, because the next try may have another one: on another day, with a package index that
+# answers, with more time, or with more memory after an unexpected error. A fix that the grader does not confirm
+# (``oracle_fails``) passed its tests just before.
 _PASSING: Final = frozenset({"budget", "timeout", "env_unresolved", "oracle_fails", "unreadable"})
 _END_BYTES: Final = 1 << 20
 ENOUGH: Final = 30
-"""Problems after which no change older than ``RECENT`` is tried, unless more are wanted."""
+"""Number of problems after which no change older than ``RECENT`` is tried, unless more are wanted."""
 
 RECENT: Final = timedelta(days=3 * 365)
 """Age, from the queue's newest change, up to which changes are always tried."""
 
 GRACE_SECONDS: Final = 5.0
-"""Time for units to end when mining stops: sandboxes end at once, builds may not."""
+"""Seconds that units have to end when mining stops. Sandboxes end at once, but builds may not."""
 
 _PROGRESS_SECONDS: Final = 1.0
 _FEW: Final = 3
-"""Units that must end before the remaining time is estimated."""
+"""Number of units that must end before the remaining time is estimated, or a common failure is reported."""
 
 _OF_ENVIRONMENT: Final = frozenset({"env_unresolved", "env_no_passing_test"})
 
@@ -369,8 +369,8 @@ class Queue:
         self.progress(MineEvent(kind, message, self.ended, total, len(self.built), executed))
 
     def _minutes_left(self, now: float) -> float:
-        # That is the budget, or less if the units tried so far took less; remembered ones do not count. Units end in
-        # any order, so a slow one at the head of the queue says nothing about those behind it.
+        # The result is the rest of the budget, or less if the units tried so far took less time; remembered units do
+        # not count. All finished units count, because a slow one at the head of the queue may end last.
         fresh = [future for commit, future in self.futures.items() if commit not in self.recalled]
         tried = sum(future.done() for future in fresh)
         budget = self.budget.seconds_left() / 60
@@ -396,7 +396,7 @@ class _Ending:
     end: BuiltProblem | Rejected
     steps: Steps
     remembered: bool = False
-    cut_off: float = 0.0  # after so many seconds
+    cut_off: float = 0.0  # seconds until the try was cut off; 0: it was not
 
 
 def _cut_off(steps: Steps) -> _Ending:

@@ -21,7 +21,7 @@ class KeptSuite:
     Attributes:
         problems: all of its problems; broken ones have the status ``retired``.
         retired: ids of the problems that were retired now.
-        faults: by problem id, why it could not be tried; it stays as it is.
+        faults: by problem id, why the problem could not be tried; such a problem stays as it is.
     """
 
     suite: Suite

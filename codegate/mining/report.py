@@ -32,7 +32,7 @@ _MAX_SUMMARY_BYTES: Final = 4 << 20
 StageName = Literal["units", "source and tests", "environment", "fail-to-pass", "validated"]
 
 FOUND_ENOUGH: Final = "enough problems were found"
-"""Begins the detail of changes that --max-problems does not need."""
+"""Begins the detail of changes that were left out because there were enough problems."""
 _BEFORE_CUT: Final = frozenset(get_args(BeforeCut))
 _BEFORE_ENVIRONMENT: Final = _BEFORE_CUT.union(get_args(BeforeEnvironment))
 _BEFORE_FAIL_TO_PASS: Final = _BEFORE_ENVIRONMENT.union(get_args(BeforeFailToPass))
@@ -226,7 +226,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
 def write_report(report: MineReport) -> None:
     """Write ``mining.json`` and ``funnel.jsonl`` into the suite's folder.
 
-    Neither is part of its digest.
+    The suite's digest does not cover them.
 
     Raises:
         InfrastructureError: the disk could not be written.

@@ -8,9 +8,9 @@ from codegate.suite.declared import lines, read_ini, read_toml, strings, value_a
 def import_roots(tree: Tree) -> tuple[str, ...]:
     """Return the folders from which ``tree``'s code is imported.
 
-    These are its top, ``src``, and folders that its configuration names. If ``tree`` is a part of a repository, the
-    paths are relative to the repository's root. Then the import roots of the repository's other projects follow, and
-    the root itself.
+    These are its top, ``src``, folders that its configuration names, and ``lib`` and ``python`` if they exist. If
+    ``tree`` is a part of a repository, the paths are relative to the repository's root. Then the import roots of the
+    repository's other projects follow, and the root itself.
     """
     roots = _roots(tree)
     if not isinstance(tree, Subtree):

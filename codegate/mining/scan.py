@@ -19,10 +19,10 @@ from codegate.mining.units import Prospect, Rejected, reject_by_text, reverted_c
 from codegate.suite import GitError, git, read_commit
 
 _NEIGHBOURS: Final = 20
-"""Prospects of about the same age and score, among which components take turns."""
+"""Number of neighbouring prospects in the queue among which components take turns."""
 
 SHORTLIST: Final = 400
-"""How many of the best units a forge is asked about: each costs a part of a request."""
+"""How many of the best units GitHub is asked about, because each takes part of a request."""
 
 
 def scan(
@@ -127,6 +127,6 @@ def _enriched(queue: list[Prospect], forge: GitHubEnrichment) -> list[Prospect]:
 def _best_first(entry: Prospect, *, fixes: bool) -> tuple[bool, float, str]:
     """Return a change's sort key.
 
-    With ``fixes``, likely bug fixes come first; newer changes come before older ones.
+    With ``fixes``, likely bug fixes come first, else last. Newer changes come before older ones.
     """
     return (entry.bug.score <= 0) == fixes, -entry.unit.date.timestamp(), entry.unit.commit

@@ -41,7 +41,7 @@ class Exposure:
     Attributes:
         cutoff: the configured day on which its training data ends; None if unknown.
         after: number of problems whose fix is newer than that day; None if the day is unknown.
-        n: active problems with a date.
+        n: number of active problems with a date.
     """
 
     candidate: str
@@ -60,7 +60,7 @@ class Strengths:
         hunk_coverage: share of a fix's parts that its tests notice.
         age_days: days from a fix to ``today``.
         environments: how many environments the active problems use.
-        status: problems by status, active or not.
+        status: number of problems by status, active or not.
         leaks: ids of problems whose leak audit found something, or was not made.
         unclean: ids of problems whose test command's exit status contradicts its tests' results.
         narrow: ids of problems whose tests require exact texts, which the statement shows.

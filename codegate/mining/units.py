@@ -27,18 +27,21 @@ BeforeValidated = Literal[
     "no_statement", "not_needed",
 ]  # fmt: skip
 Reason = Literal[BeforeCut, BeforeEnvironment, BeforeFailToPass, BeforeValidated]
-"""Why a unit is no problem; the types name the stage that it did not reach. ``not_a_fix``: its own words say feature,
-refactoring or the like; ``other_kind``: what it changed and how its tests fail say so.
+"""Why a unit makes no problem; each type names the stage that the unit did not reach.
+
+``not_a_fix``: its own words suggest a feature, a refactoring or the like; ``other_kind``: its changes and the failures
+of its tests do.
 ``reversed``: a later change reverts this one, or names its pull request as the cause of another bug.
 ``needs_other_files``: its tests need changed files that are not taken for source, so the fix would be cut in half.
 ``no_statement``: no text and no example shows what happens before the fix, or what should.
 ``not_needed``: it was proved, and there were enough problems without it.
 ``outside_path``: it changes nothing below the folder that is mined.
 ``lfs_pointer``: a changed file's bytes are not in git but in LFS, where nothing is fetched from.
-``unreadable``: a changed path is no UTF-8, or codegate stumbled over one of the unit's files."""
+``unreadable``: a changed path is not UTF-8, or reading one of the unit's files raised an unexpected error.
+"""
 
 BUG_LIKE: Final = 0.0
-"""Lowest score of a bug fix: as much speaks for it as for another kind."""
+"""Lowest score of a bug fix; at 0, the signals for a fix and for other kinds are equally strong."""
 
 MAX_BRANCH_SOURCES: Final = 10
 """Most source files of a merged branch without a pull request; more are several changes."""
@@ -126,8 +129,8 @@ def reject_by_text(unit: MergedChange, bug: BugScore, *, fixes_only: bool = True
 def reverted_commits(units: Iterable[MergedChange]) -> dict[str, str]:
     """Return commits that a later change reverts or calls faulty.
 
-    The result maps each commit to the later one. A commit in the result makes no problem, because a correct solution
-    may fail its tests.
+    The result maps each commit to that later change's commit. A commit in the result makes no problem, because a
+    correct solution may fail its tests.
     """
     newest_first = sorted(units, key=lambda unit: unit.date, reverse=True)
     reverted: dict[str, str] = {}

@@ -138,9 +138,9 @@ def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
 
 
 def files_to_try(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tree) -> tuple[str, ...]:
-    """Return test files to try: those in ``queue``, then others.
+    """Return test files to run: first those that ``queue`` changes.
 
-    All are below ``folder`` in ``tree``; ``name`` returns a file's language.
+    Further files are spread evenly. All are below ``folder`` in ``tree``; ``name`` returns a file's language.
     """
     tests = runnable_tests(tree, name, folder)
     changed = (change.path for prospect in queue for change in prospect.unit.changes)
@@ -230,7 +230,7 @@ def recipes_of_older_tree(tree: Tree, path: str, has: Has | None) -> list[Recipe
     for found in find_recipes(tree, path, has=has):
         if found.recipe != Recipe():
             first.setdefault(found.origin, found.recipe)
-    # A whole job may check and publish for minutes.
+    # The recipe of a whole job comes last, because it may check and publish for minutes.
     return [first[origin] for origin in ("light", "files", "job") if origin in first]
 
 
@@ -313,7 +313,8 @@ def _last_lines(text: str, most: int) -> str:
 def _other_interpreter(tests: str, language: Language | None) -> str:
     """Return a hint if a test command names another Python.
 
-    ``tests`` is the command. Return "" if its program is that of the virtual environment, or is given without a path.
+    ``tests`` is the command. Return "" if its program is in the virtual environment or has no path, and for other
+    languages.
     """
     program = tests.partition(" ")[0]
     if language != "python" or "/bin/" not in program or program.startswith(f"{VENV}/"):

@@ -30,12 +30,12 @@ from codegate.sandbox import Layer, NotInstalled, Unreachable
 from codegate.suite import Base, Environment, ProblemLimits, RunnerName, Tree
 
 RECIPE_ERRORS: Final = (BuildFailed, NotInstalled, Unreachable, UsageError)
-"""Raised if a recipe fails on a tree, or asks for what the sandbox lacks or cannot reach."""
+"""Errors that are raised if a recipe fails on a tree, or needs something that the sandbox lacks or cannot reach."""
 _WALL: Final = 4
-"""Seconds of the clock for each of the processor that a test run may take."""
+"""A test run's limit of wall-clock time, as a multiple of its limit of processor time."""
 _MOST_SECONDS: Final = 3600
 _RUNNERS: Final = {"manage.py": "django", "mvn": "maven", "mvnw": "maven", "gradlew": "gradle"}
-"""Programs that run tests and are not called as the runner is."""
+"""Runners by the names of their programs, where the two names differ."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +107,13 @@ class RecordedBuilds:
         ``base`` is the tree before the change, at ``commit``; ``date`` is the change's date.
 
         Raises:
-            RECIPE_ERRORS: a recipe failed; usually raised after the other recipes' builds.
+            RECIPE_ERRORS: a recipe failed; usually raised after the other recipes' builds were yielded.
             SandboxError: the sandbox failed.
         """
         near = self._nearest(date)
         first = near.recipe if near is not None and not self._written else self.recipe
         if near is not None and self._exact(first, base, date) is None:
-            # Which of two commits of the same second is the later one, their dates do not tell.
+            # Dates do not tell which of two commits of the same second is later, so the build counts as later.
             yield BuildChoice(near.environment, near.recipe, exact=False, later=near.date >= date)
         failed: Exception | None = None
         for recipe in self._recipes(first, base):
@@ -121,7 +121,7 @@ class RecordedBuilds:
                 found = self._exact(recipe, base, date) or self.build(commit, base, date, recipe)
             except RECIPE_ERRORS as error:
                 if self._is_written(recipe) and (not isinstance(error, BuildFailed) or error.unreachable):
-                    raise  # no other recipe makes up for a missing variable or toolchain, or for a lost index
+                    raise  # other recipes cannot replace a missing variable, toolchain or index
                 failed = failed or error
                 continue
             yield BuildChoice(found.environment, found.recipe, exact=True, later=False)
@@ -140,7 +140,7 @@ class RecordedBuilds:
             asked = inputs_of(recipe, base, self._sandboxes.backend)
             if asked in self._broken:
                 raise self._broken[asked]
-            # Set-up may begin with any other build, but only if it just installs dependencies, chosen by content.
+            # Set-up may begin with another build only if it just loads dependencies, which the tools choose by content.
             near = self._nearest(date) if holds_only_dependencies(recipe) else None
             try:
                 built = obtain_build(
@@ -190,7 +190,10 @@ class RecordedBuilds:
                 yield recipe
 
     def _exact(self, recipe: Recipe, base: Tree, date: datetime) -> RecordedBuild | None:
-        """Return the newest build of the same inputs, or None."""
+        """Return the newest build of equal inputs up to ``date``.
+
+        None if there is no such build.
+        """
         inputs = inputs_of(recipe, base, self._sandboxes.backend)
         same = (
             one
@@ -200,7 +203,8 @@ class RecordedBuilds:
         return max(same, key=lambda one: one.date, default=None)
 
     def _nearest(self, date: datetime) -> RecordedBuild | None:
-        # Earlier trees come first, because they cannot have the fix. What a written recipe fits is built by it alone.
+        # Builds of earlier trees come first, because they cannot have the fix. If the recipe is written, only its own
+        # builds count.
         serving = [one for one in self._serving() if not self._written or self._is_written(one.recipe)]
         return min(serving, key=lambda one: (one.date > date, abs(one.date - date)), default=None)
 

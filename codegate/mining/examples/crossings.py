@@ -1,7 +1,7 @@
 """Make new texts from lines of hidden and public tests.
 
 In tests of a program that reads code, every word of a text may have a meaning, so that no word can be replaced.
-Instead, a line of a hidden test takes over differences from a similar line of the base's tests: one, or all but one.
+Instead, a line of a hidden test takes over one difference, or all but one, from a similar line of the base's tests.
 """
 
 import re

@@ -37,20 +37,20 @@ _MAX_FIRST: Final = 3
 _MAX_TRIED: Final = 12
 _MAX_CODE: Final = 1600
 _MAX_PUBLIC: Final = 16 << 20
-#: What differs between two machines or two runs, and what shows no value.
+#: Parts of a value that differ between machines or runs, such as addresses and temporary paths.
 UNSTABLE: Final = re.compile(r"0x[0-9a-fA-F]{5,}|/tmp/|/workspace|codegate|pytest-of-")
 NO_ERROR: Final = "no error"
 """Stands for a value before the fix that differs between runs, if the fix raises an error."""
-#: Addresses, colours of a terminal, and the names that probes give the functions that a test defines.
+#: Parts that are removed from values: colours of a terminal, addresses, and names of probes' functions.
 _OWN: Final = re.compile(r"\x1b\[[\d;]*m| at 0x[0-9a-fA-F]{4,}|\b(?:TestCodegate\w*\.)?test_codegate_\w+\.<locals>\.")
-#: Calls that give another value on another day.
+#: Calls whose value depends on time or chance.
 _CLOCK: Final = re.compile(r"\b(?:now|today|utcnow|time\.time|monotonic|perf_counter|urandom|uuid\d|random\.\w+)\(")
-#: Go's way to a private field, which is no behaviour.
+#: Go's access to a private field, whose value is no public behaviour.
 _INSIDE: Final = re.compile(r'FieldByName\("[a-z_]')
-#: What stands between the names in a test's id.
+#: Separators between the names in a test's id.
 _TITLES: Final = re.compile(r"::| > ")
 POOR: Final = re.compile(r"True|False|None|true|false|null|undefined|no panic|no error|<nil>|<class .*>|type\(.*\)")
-#: A count shows how many values there are, not which.
+#: Expressions that count values, and so do not show them.
 _COUNTS: Final = re.compile(r"len\(.*\)|.*\.(?:count\(.*\)|length|(?:size|length|len)\(\))")
 _ERROR: Final = re.compile("raises |throws |panics:")
 _DIGITS: Final = re.compile(r"\d+")
@@ -94,7 +94,7 @@ class Example:
         stable = self.observed[:MAX_SHOWN] != self.expected[:MAX_SHOWN] and not any(map(UNSTABLE.search, texts))
         stable = stable and not any(each.search(f"{self.code}\n{self.expression}") for each in (_CLOCK, _INSIDE))
         short = len(self.code) <= _MAX_CODE and len(self.code.splitlines()) <= MAX_LINES + MAX_LINES // 2
-        written = re.sub(r"\\(.)", r"\1", self.expected)  # the test may have the text without escapes
+        written = re.sub(r"\\(.)", r"\1", self.expected)  # a hidden literal may have the text without escapes
         return (
             stable
             and short
@@ -120,7 +120,7 @@ class Example:
     def echoes(self, names: Iterable[str]) -> bool:
         """Return whether the example only shows a new name.
 
-        Before the fix, one of ``names`` is unknown; after it, the value is one that ``code`` itself contains.
+        If so, ``observed`` mentions one of ``names`` as unknown, and ``expected`` is a word that ``code`` contains.
         """
         missed = any(f"'{name}'" in self.observed for name in names)
         return missed and self.expected in re.findall(r"[^\s()\[\]{},=]+", self.code)
@@ -206,16 +206,17 @@ class FoundExample:
         observed, expected = (_DIGITS.sub("0", text) for text in (self.example.observed, self.example.expected))
         parts = SequenceMatcher(None, observed, expected, autojunk=False).get_opcodes()
         differing = frozenset((observed[a:b], expected[c:d]) for tag, a, b, c, d in parts if tag != "equal")
-        return re.sub(r"(?:,\s*)+", ",", _QUOTED.sub("", self.example.expression)), differing  # however many values
+        # Expressions that differ only in the number of their values are equal.
+        return re.sub(r"(?:,\s*)+", ",", _QUOTED.sub("", self.example.expression)), differing
 
 
 def spread_over_rows(
     found: Iterable[Item], rank: Callable[[Item], tuple[int, ...]], row: Callable[[Item], object]
 ) -> list[Item]:
-    """Return the clearest possible examples, from many table rows.
+    """Return the clearest examples of as many rows as possible.
 
-    The clearest of each row come first, then the second clearest of each, at most ``_MAX_TRIED`` in all. ``rank``
-    returns a sort key, and ``row`` the row of test data that an example comes from.
+    The clearest example of each row comes first, then the second clearest of each, at most ``_MAX_TRIED`` in all.
+    ``rank`` returns a sort key, and ``row`` the row of test data that an example comes from.
     """
     turns: Counter[object] = Counter()
     ordered = []
@@ -235,7 +236,7 @@ def choose_examples(found: Iterable[FoundExample]) -> list[Example]:
     tests: dict[str, FoundExample] = {}
     for each in ordered:
         tests.setdefault(each.test, each)
-    # Other data can turn what a test finds into nothing: such a value is shown only where there is no other.
+    # With other data, a call may give a poor result; it is shown only if no example is better.
     telling = [each for each in tests.values() if not each.example.poor] or list(tests.values())
     shapes: dict[str, Example] = {}
     for each in sorted(telling, key=lambda each: each.rank):
@@ -253,9 +254,9 @@ def choose_examples(found: Iterable[FoundExample]) -> list[Example]:
 
 
 def add_other_rules(found: Iterable[FoundExample], examples: list[Example]) -> list[Example]:
-    """Return ``examples`` and further ones of the same tests.
+    """Return ``examples`` and further examples of the same tests.
 
-    Examples are added up to three in all. Each has a ``rule`` that no other has.
+    There are at most three in all. Each added example has a ``rule`` that no other has.
     """
     added = list(examples)
     by_example = {each.example: each for each in found}
@@ -263,7 +264,7 @@ def add_other_rules(found: Iterable[FoundExample], examples: list[Example]) -> l
     tests = {test for each in examples for test in each.tests}
     for each in sorted(by_example.values(), key=lambda each: each.rank):
         if each.example.crashes and not each.minimal:
-            continue  # any value behind an error differs
+            continue  # after an error, every value differs
         new = all(each.rule != other.rule and each.own != other.own for other in shown)
         if new and len(added) < _MAX_FIRST and each.test in tests and not each.example.poor:
             shown.append(each)

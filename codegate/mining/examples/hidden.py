@@ -13,11 +13,11 @@ from codegate.languages.syntax import IDENTIFIER
 from codegate.mining.examples.example import MAX_LINES, Example, changed_parts
 from codegate.mining.examples.literals import is_secret
 
-#: Values that come from a file tell a reader nothing.
+#: Calls that read a file, whose content readers do not see.
 _READS: Final = re.compile(r"\.(?:ReadFile|readFile(?:Sync)?|Open|EmbeddedTests)\(")
-#: Words, and numbers that are more than "none" or "one".
+#: Letters, and numbers other than 0 and 1.
 _WORDS: Final = re.compile(r"[^\W\d_]|[2-9]|\d\d")
-#: In a value, words are data where they stand in quotes.
+#: Data in a value: numbers other than 0 and 1, and words in quotes.
 _DATA: Final = re.compile(r"[2-9]|\d\d|[\"'`][^\"'`]*[^\W_]")
 _LOADS: Final = re.compile(r"^(?:import|from)\b|\brequire\(")
 
@@ -30,7 +30,7 @@ class TestFile:
         source: the file after the fix.
         base: the file before the fix; empty if there was none.
         literals: literals in the file that the base tree lacks.
-        hidden: those of ``literals`` that may not be shown.
+        hidden: the ``literals`` that may not be shown.
         modules: new hidden modules, which a reader of the statement does not have.
         names: names that other hidden files add or redefine.
         known: words of the base's sources and of its paths.
@@ -79,19 +79,19 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     secret = {each for each in secret if not appears(each, file.base)}
     (_, own_before), (_, own_after) = difference.own
     if (own_after.lower(), difference.after[1].lower()) == ("true", "false"):
-        return None  # the test's own comparison holds, that of the other literals does not
+        return None  # the test's comparison holds, but not with the replaced literals
     if _is_another_error(difference):
-        return None  # the other literals are wrong in a way of their own
+        return None  # the replaced literals are wrong in another way
     if not _explained_by_lines(difference):
         return None  # no test shows that the fix is right about such a case
     same = changed_parts(own_before, own_after) == changed_parts(difference.before[1], difference.after[1])
     if same and secret & {difference.expression, *_texts(line.steps)}:
-        return None  # the values differ because of the test's own literals, not of the drawn ones
+        return None  # the values differ because of the test's own literals, not the replaced ones
     if any(_is_value(dialect, part) for part in needed if not _is_of_base(dialect, file.base, part)):
         return None
     if _is_declared_twice(dialect, line):
-        return None  # a reader sees no blocks
-    helpers = "\n".join(needed)  # these use names of the file, not of the steps
+        return None  # an example is shown without its blocks
+    helpers = "\n".join(needed)  # helpers use names of the file, not of the steps
     if (dialect.used(helpers) | dialect.declared(helpers)) & dialect.bound(line.code):
         return None
     context = _shortened(file, needed)
@@ -100,7 +100,7 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
     )
     unseen = _READS.search(shown.code) or any(module in shown.code for module in file.modules)
     unseen = unseen or not file.names.isdisjoint(dialect.used(f"{helpers}\n{line.text}"))
-    mocked = (what.removeprefix(MOCK) for what in given.values() if what.startswith(MOCK))  # is there before the fix
+    mocked = (what.removeprefix(MOCK) for what in given.values() if what.startswith(MOCK))  # must exist before the fix
     unseen = unseen or not all(file.known.issuperset(IDENTIFIER.findall(each)) for each in mocked)
     return None if unseen else Example(*shown, given=tuple(given.items()), fence=dialect.fence)
 
@@ -108,9 +108,9 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 def _repeats_hidden_call(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether an example would repeat a hidden test's call.
 
-    ``needed`` are the definitions that the call needs. The call also counts as repeated if the replaced literals do not
-    change its values, except for the replaced words in them. It does not if neither the call nor its value has data: of
-    ``f(None)`` there is no other case.
+    ``needed`` are the definitions that the call needs. The call also counts as repeated if the replaced literals change
+    its values only in the replaced words. It does not count if neither the call nor its value has data, such as
+    ``f(None)``, because there is no other case.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
@@ -124,7 +124,7 @@ def _repeats_hidden_call(file: TestFile, difference: ProbeDifference, needed: li
         return False
     last = [step.text for step in line.steps if step.text][-1:]
     call = [*last, difference.expression]
-    # Of an error, the value before the fix is enough: an error that is known passes no other test.
+    # If the fix raises an error, another value before the fix is enough: who knows the error passes no other test.
     changed = difference.after != difference.own[1] or (
         difference.after[0] == "x" and difference.before != difference.own[0]
     )
@@ -132,7 +132,7 @@ def _repeats_hidden_call(file: TestFile, difference: ProbeDifference, needed: li
     data = _plain_assignments(dialect, line.steps)
     call += data
     if last and set(call) <= set(own) and not (changed and all(appears(text, file.base) for text in valued)):
-        return True  # the test's own call; a drawn word that comes back makes one of the base another case
+        return True  # the test's own call, unless the base has it and its result differs
     kept_data = (text for text in data if text in own and len(literals_of(dialect, text)) > 1)
     values = (text.partition(" = ")[2].strip("() \n") for text in kept_data)
     if not all(appears(value, file.base) for value in values):
@@ -166,8 +166,8 @@ def _is_another_error(difference: ProbeDifference) -> bool:
 def _explained_by_lines(difference: ProbeDifference) -> bool:
     """Return whether the replaced text lines explain the changed values.
 
-    They do if each word in which a value differs from the one of the test's own literals is a word in which a replaced
-    line differs from the original. True if no line was replaced.
+    They do if each word by which a value differs from the value with the test's own literals is a word by which a
+    replaced line differs from its original. True if no line was replaced.
     """
     line = difference.line
     if not line.replaced_lines:

@@ -14,11 +14,11 @@ from codegate.mining.examples.crossings import replace_lines
 from codegate.mining.statements.vocabulary import added_text, whole_literals
 
 MIN_HIDDEN: Final = 3
-"""Characters of the shortest literal that counts as hidden."""
+"""Fewest characters of a literal that counts as hidden."""
 
-#: A terminal's code, a byte or a character by its number ("%2C", "\\x1b", "&#39;", "0x1F"), a word with the mark that
-#: makes it a name of its language ("<style>", "<!ENTITY", "#text", "$ref", "%s", "&amp;", the key of Go's
-#: 'json:"name"'), or digits.
+#: The smallest parts of a literal: a terminal's code, a byte or a character by its number ("%2C", "\\x1b", "&#39;",
+#: "0x1F"), a word with the mark that makes it a name of its language ("<style>", "<!ENTITY", "#text", "$ref", "%s",
+#: "&amp;", the key of Go's 'json:"name"'), or digits.
 _PIECE: Final = re.compile(
     r"(?:\x1b|\\(?:x1b|033|e|u001b))\[[\d;?]*[A-Za-z]"
     r"|%[0-9A-Fa-f]{2}|\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|&#x?[0-9A-Fa-f]+;|\b0[xX][0-9A-Fa-f]+"
@@ -28,7 +28,7 @@ _PHRASE: Final = re.compile(r'[^"\n]+')
 _TAG: Final = re.compile(r'\w+:"([^"]*)"')
 _LONG_WORD: Final = re.compile(r"[^\W_]{3,}")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
-#: Digits with underscores between them, and the suffix of a type; ``0x1f`` has neither.
+#: A number, possibly with underscores and a type's suffix; ``0x1f`` does not match.
 _TYPED: Final = re.compile(r"(?!0[A-Za-z])([\d_]+(?:\.[\d_]+)?)([A-Za-z]\w*)?")
 _EXPONENT: Final = re.compile(r"[\d.]+e[-+]?\d+", re.IGNORECASE)
 _DIGITS_LAST: Final = re.compile(r"\d+$")
@@ -39,7 +39,7 @@ _ANIMALS: Final = (
     " octopus hamster leopard gazelle ostrich penguin vulture scorpion hedgehog kangaroo dolphin reindeer nightjar"
     " chameleon alligator jellyfish swordfish wolverine woodpecker rattlesnake grasshopper"
 )
-#: Words that a program knows by heart: another word in their place is another case, or none.
+#: Words that programs treat specially, so that another word in their place is another case, or none.
 _MEANINGS: Final = frozenset(
     "get post put patch head options trace connect http https ftp file mailto urn data localhost ascii utf latin base"  # noqa: SIM905
     " json yaml toml xml html svg css csv tsv sql iso gzip md txt utc gmt str string int integer float double number"
@@ -62,7 +62,7 @@ _VOWELS: Final = "aeiou"
 _CONSONANTS: Final = "bdfgklmnprstv"
 
 Choose = Callable[[str], bool]
-"""Whether a word may be replaced."""
+"""Function that returns whether a word may be replaced."""
 
 
 def hidden_texts(literals: Iterable[str], public: str) -> frozenset[str]:

@@ -34,7 +34,7 @@ _MAX_COMPILED: Final = 4
 _MAX_SHORTENED: Final = 4
 _LAST: Final = (0, 1, 2, 4)
 _APART: Final = 1000
-"""Distance between the probe numbers of two files, which may be in one package."""
+"""Distance between the first probe numbers of two files; files of one package must not share numbers."""
 _VALUES: Final = frozenset({"s", "v"})
 _MOST: Final = 12
 _LAST_RESORT: Final = 3
@@ -43,14 +43,15 @@ _LAST_RESORT: Final = 3
 Values = list[tuple[int, Value]]
 """Values that a probe recorded, each with the place of its expression."""
 Seen = dict[int, Values]
-"""What each probe recorded, by its number."""
+"""The values that each probe recorded, by the probe's number."""
 
 
 @dataclass(frozen=True)
 class _PossibleExample:
     """A difference, and an example that may be shown.
 
-    It is shown only if it works alone. ``rank`` is a sort key; the clearest example has the smallest.
+    The example is shown only if it works without the rest of its file. ``rank`` is a sort key; the clearest example has
+    the smallest.
     """
 
     difference: ProbeDifference
@@ -59,7 +60,7 @@ class _PossibleExample:
 
 
 Run = Callable[[list[TestFile], bool], tuple[Seen, Seen]]
-"""Runs the files' probes before and after the fix; alone, if the flag is set."""
+"""Function that runs the files' probes before and after the fix; if the flag is set, without the files' own tests."""
 
 
 @dataclass(frozen=True)
@@ -270,9 +271,9 @@ def _differences(
             if old is None or new is None:
                 continue
             thrown, returned = new[0] == "x", new[0] == "e" and old[0] != "e"
-            # A test may compare the fixed value, so "no error" would be too little of it.
+            # A test may compare the fixed value, so "no error" would say too little.
             vague = new == ("v", NO_ERROR) or (old == ("v", NO_ERROR) and new[0] != "x")
-            # The test passes with the fix: what its own literals give there, it asks for or bears.
+            # The test passes with the fix, so it expects or accepts the kind of value that its own literals give.
             own = own_new is not None and own_new[0] == new[0]
             unasked = not own and ((thrown and not step.panics) or (returned and not step.raises))
             if old != new and not unasked and not vague:
@@ -288,7 +289,7 @@ def _value(kept: Values, number: int, step: int) -> Value | None:
     an earlier one raised an error, the error is the value. None if no value, or different values, were recorded.
     """
     if len({value for place, value in kept if place == number}) > 1:
-        return None  # of a loop, which a reader sees once
+        return None  # values of a loop, but a reader sees one
     matching = (value for place, value in kept if place == number or (place < 0 and -1 - place <= step))
     return next(matching, None)
 
@@ -301,8 +302,8 @@ def _only_value(kept: Values | None) -> Value | None:
 def _possible_examples(file: TestFile, differences: list[ProbeDifference]) -> list[_PossibleExample]:
     """Return possible examples of ``differences``, per test clearest first.
 
-    Each test has at most ``_MAX_TRIED``, first the clearest of each table row. Behind those of all tests come copies of
-    each test's first ``_MAX_SHORTENED`` with fewer statements.
+    Each test has at most ``_MAX_TRIED``, first the clearest of each table row. After the examples of all tests come
+    copies with fewer statements, made of each test's first ``_MAX_SHORTENED``.
     """
     tries: list[_PossibleExample] = []
     for difference in differences:
@@ -325,7 +326,7 @@ def _possible_example(file: TestFile, difference: ProbeDifference, long: int) ->
     example, line = example_of(file, difference), difference.line
     if example is None or not example.may_be_shown(file.hidden):
         return None
-    # As the example shows them: in quotes, or with what marks an error.
+    # The values as an example shows them: in quotes, or with the word that marks an error.
     own = file.dialect.render_example(file.path, "", (), difference.expression, *difference.own)
     last = 0 if line.replaced else _LAST_RESORT
     rank = (last + long, *example.rank(line.replaced, (own.observed, own.expected), line.renamed, line.renumbered))

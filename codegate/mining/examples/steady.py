@@ -1,4 +1,4 @@
-"""Run found examples again, to see that they hold.
+"""Run found examples again, to see that values are stable.
 
 An example that is shown ran ten times before and after the fix, each time in its own process, and always gave the same
 values.
@@ -17,7 +17,7 @@ from codegate.mining.examples.search import fixed_source, values_by_probe
 from codegate.mining.proving.validation import ValidatedChange
 from codegate.suite import Changes, TreeFile
 
-#: What is taken from a module: behind ``from x import``, or in braces.
+#: The names that an import statement takes from a module: after ``from x import``, or in braces.
 _LISTED: Final = re.compile(r"^(from \S+) import .*|\{[^{}]*\}", re.DOTALL)
 _TIMES: Final = 10
 

@@ -176,10 +176,10 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
                 acting = (checked for checked in before.checked if _may_change_variable(dialect, checked, local))
                 text = "\n".join(f"{checked}{dialect.ending}" for checked in acting)
             bound, used = dialect.bound(text), dialect.used(text)
-            # What is set on an object of the framework, such as a mock, may act on all that follows.
+            # A step that changes an object of the framework, such as a mock, may affect all later steps.
             acts = everything and (not bound or bool(bound & given))
             if text and (acts or (bound or used) & needed):
-                # What a declaration gives a value needs none from before.
+                # A name that the step declares needs no earlier value.
                 fresh = bound if _DECLARES.match(text) else bound - used
                 anew = frozenset[str]() if everything else fresh
                 needed = (needed - anew) | (used - anew) & local  # noqa: PLW2901 (grows on the way)

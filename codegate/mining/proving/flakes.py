@@ -16,18 +16,18 @@ from codegate.mining.proving.outcomes import TestOutcomes, statuses_in
 Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone", "random"]
 
 CLOCK_DAYS: Final = 400
-"""Moves the clock to another year, month, day and weekday, past most far dates in tests."""
+"""Days by which the clock moves: to another year, month, day and weekday, past most distant dates in tests."""
 ZONE: Final = "Pacific/Kiritimati"
 BUSY: Final = 3
-"""Busy processes on the tests' processor: one second of work takes four."""
+"""Number of busy processes on the tests' processor; with them, one second of work takes four."""
 MAX_ISOLATED: Final = 100
 SWEEP: Final = (11,)
-"""Hash seeds of runs that vary nothing else; with the other runs' seeds, the fixed state is run with four."""
+"""Hash seeds of runs that vary nothing else. With the other runs' seeds, the fixed tree runs with four."""
 _SWEEP_SECONDS: Final = 20.0
 REPEATS: Final = 8
-"""Repetitions within a run: a test that fails one time in three passes nine times in a row in 3 of 100 cases."""
+"""Repetitions within a run. A test that fails one time in three passes them and the first run in 3 of 100 cases."""
 _REPEAT_SECONDS: Final = 1.5
-_START_SECONDS: Final = 0.015  # of a process with one test
+_START_SECONDS: Final = 0.015  # to start a process for one test
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,15 @@ def varied_runs(
 
     The first run of each state, ``graded`` unchanged, is not among them. The rounds vary:
 
-    - Round 2: the order, reversed; after the fix also the clock; before it, all tests run each by itself.
-    - Round 3: after the fix, fail-to-pass tests run each by itself, beside busy processes. Round 2 does this if the
-      runner can only vary order and isolation.
+    - Round 2: the order (reversed); after the fix also the clock; before the fix also isolation: each test has its own
+      process.
+    - Round 3: only after the fix: each fail-to-pass test has its own process, beside busy processes. If the runner can
+      vary neither clock, load nor seed, round 2 isolates these tests instead.
     - Rounds 4 and 5: in both states, only the clock and only the time zone.
     - Later rounds: in both states, the order, reversed every other time.
 
-    All rounds except 4 and 5 have a hash seed of their own. Rounds 2 and 3 repeat the tests if the runner can and the
-    tests took few ``seconds`` in the first run. If the first run took at most ``_SWEEP_SECONDS`` of processor time
+    Each round except 4 and 5 has a new hash seed. Rounds 2 and 3 repeat the tests if the runner can and the tests took
+    few ``seconds`` in the first run. If the first run took at most ``_SWEEP_SECONDS`` of processor time
     (``cpu_seconds``), further runs vary the hash seed alone.
     """
     turned, crowded = replace(graded, order="reversed"), _crowded(graded)
@@ -107,8 +108,8 @@ def find_causes(
 ) -> dict[str, Cause]:
     """Return the known causes of flakiness, by test.
 
-    The results of the ``flaky`` tests differ between ``first`` and the ``varied`` runs, all of which are without the
-    fix, or all with it. ``run`` makes another run of that kind.
+    The results of the ``flaky`` tests differ between ``first`` and the ``varied`` runs, which are all without the fix,
+    or all with it. ``run`` makes another run in that state.
     """
     suspects: dict[str, set[Cause]] = {}
     causes: dict[str, Cause] = {}
@@ -136,7 +137,7 @@ def find_causes(
 
 
 def _singles(graded: TestSelection, seeds: Sequence[int]) -> list[tuple[Cause, TestSelection]]:
-    """Return test selections with the one cause that each varies.
+    """Return selections that vary one cause each, with the cause.
 
     ``graded`` is the selection to vary. ``seeds`` are the hash seeds of the runs so far.
     """

@@ -50,7 +50,7 @@ def audit_leaks(
 
     A leak is:
 
-    - a file with several lines of the fix that have 20 characters and an identifier;
+    - a file with several lines of the fix that have an identifier and at least 20 characters;
     - a file with the fixed content of a hidden test;
     - an installed release of the project, unless its copies of the files that the fix changes all lack the fix;
     - compiled code of the project, in an environment that was built ``from_tree``; no other environment has any.
@@ -152,7 +152,7 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
 def _runs(base: Tree, fix: Changes) -> list[list[str]]:
     """Return the fix's hunks by which a copy is recognised.
 
-    Each is a list of the stripped non-blank lines after the change, with up to ``_AROUND`` lines of context. Hunks with
+    Each is a list of stripped non-blank lines of the changed file, with up to ``_AROUND`` lines of context. Hunks with
     little code, and hunks whose text is already in the old file, are left out.
     """
     found: list[list[str]] = []
@@ -184,7 +184,7 @@ def _new_words(old: TreeFile | None, new: TreeFile | None) -> list[str]:
 
 def _rare_words(base: Tree, fix: Changes) -> list[tuple[str, list[str]]]:
     """Return, by path, the fix's words that the base lacks."""
-    # Files of the same suffixes are compared. A compiler keeps those of the words that are names.
+    # Only base files with suffixes of the fix's files are compared. Compiled code keeps the words that are names.
     new = {path: set(_new_words(base.get(path), file)) for path, file in fix.items()}
     suffixes = tuple({PurePosixPath(path).suffix for path, words in new.items() if words} - {""})
     left = set().union(*new.values())

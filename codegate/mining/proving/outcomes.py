@@ -74,7 +74,10 @@ def without_undisclosed(outcomes: TestOutcomes, undisclosed: Collection[str]) ->
 
 
 def status_in(report: TestReport, test: str) -> Status:
-    """Return a test's status in a run, ``missing`` if unreported."""
+    """Return a test's status in a run.
+
+    An unreported test is ``missing``, or ``unreached`` if the run was cut short.
+    """
     result = report.results.get(test)
     if result is not None:
         return result.status

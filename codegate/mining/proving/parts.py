@@ -90,9 +90,9 @@ class _Texts:
 def partial_fixes(base: Tree, fix: Changes, changes: int, statements: int) -> Iterator[Changes]:
     """Yield partial fixes, as changes of ``base``.
 
-    Up to ``changes`` of them each lack one change, spread evenly over the fix. If these are fewer than ``statements``,
-    further ones each lack one added statement. Comments, imports and names that another part of the fix uses are never
-    left out. A partial fix always parses.
+    Up to ``changes`` partial fixes lack one change each, spread evenly over the fix. If there are fewer than
+    ``statements``, further ones lack one added statement each. Comments, imports and names that another part of the fix
+    uses are never left out. A partial fix always parses.
     """
     texts = _Texts(base, fix)
     whole = [path for path in fix if path not in texts.new]

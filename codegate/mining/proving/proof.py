@@ -57,7 +57,7 @@ from codegate.suite import (
 
 _SECONDS: Final = 60.0
 _WORKED: Final = 0.5
-"""Share of a time limit in processor time, above which tests that reached the limit are slow themselves."""
+"""Tests that reach a time limit are slow themselves if they used more than this share of it as processor time."""
 _LONGER: Final = 3.0
 _MOST_SECONDS: Final = 3600.0
 _SEEDS: Final = frozenset({"packaging", "pip", "setuptools", "wheel"})
@@ -229,7 +229,7 @@ def proof_of(problem: Problem, grades: list[Grade], reports: list[TestReport], t
 
 
 def _prove_question(problem: Problem, rounds: int, today: date) -> Proof:
-    # The result is the same in each round. The other side is an empty answer, which is always wrong.
+    # The result is the same in each round. Without the fix, the answer is empty, which is always wrong.
     answer = problem.reference_answer
     result = grade_answer(problem, answer, contains_code=contains_code(answer))
     if result.resolved:

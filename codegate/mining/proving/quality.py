@@ -26,11 +26,11 @@ from codegate.mining.statements.leak_rules import longest_words
 from codegate.suite import Changes, Quality
 
 MAX_UNSHOWN: Final = 3
-"""Most partial fixes without examples."""
+"""Most partial fixes that run if there are no examples."""
 MAX_CHANGES: Final = 8
-"""Most with examples: tests of a large fix may demand more than examples show."""
+"""Most partial fixes that run if there are examples. Tests of a large fix may demand more than examples show."""
 MAX_STATEMENTS: Final = 4
-"""Most partial fixes of a fix of few changes, of which some lack a single statement."""
+"""If fewer partial fixes lack a whole change, further ones lack one statement each, up to this number in all."""
 #: Exceptions for a name that is not defined.
 _UNNAMED: Final = frozenset({"NameError", "UnboundLocalError", "ReferenceError"})
 
@@ -75,8 +75,8 @@ def examples_to_show(
     """Return the examples to show, and unexplained partial runs.
 
     The examples of ``choose_examples`` come first. Then come examples that fail with a partial fix with which no
-    earlier one fails, then examples of another rule. In an unexplained run a test fails, but no shown example does.
-    ``steady`` gets examples and returns those that always give the same values.
+    earlier example fails, then examples with a new ``rule``. In an unexplained run a test fails, but no shown example
+    does. ``steady`` gets examples and returns those that always give the same values.
     """
     while True:
         examples, left = _noticing(found, choose_examples(found), runs)
@@ -127,9 +127,9 @@ def undisclosed_tests(
 def required_texts(cut: Cut, validated: ValidatedChange, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the ``texts`` whose exact words the hidden tests require.
 
-    A text is required if the fix fails fail-to-pass tests once the text is altered in the hidden files. Texts that
-    tests only pass to functions are not. A text that cannot be tried counts as required: no hidden file has it, or
-    ``MAX_CHANGES`` others were tried.
+    A text is required if fail-to-pass tests fail with the fix once the text is altered in the hidden files. Texts that
+    tests only pass to functions are not required. A text that cannot be tried counts as required: no hidden file has
+    it, or ``MAX_CHANGES`` others were tried.
     """
     fixed, found = cut.base.overlay(cut.fix), list[str]()
     outcomes = validated.outcomes
@@ -147,7 +147,7 @@ def required_texts(cut: Cut, validated: ValidatedChange, texts: Sequence[str]) -
             continue
         report = validated.run(fixed.overlay({**cut.hidden, **changed}))
         states = {status_in(report, test) for test in tests}
-        # A text that is only a test's title, or a row's, gives it another id, under which it passes.
+        # If a text is only the title of a test or row, the test passes under another id.
         renamed = {result.status for test, result in report.results.items() if test not in known}
         if states - {"passed", "missing"} or ("missing" in states and (not renamed or renamed & BROKEN)):
             found.append(text)

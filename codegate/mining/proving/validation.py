@@ -263,8 +263,8 @@ def _needs_other_files(trial: Trial, failing: frozenset[str], settings: RunnerSe
     """Return a rejection if the fix needs other changed files.
 
     ``failing`` are the tests that fail with the fix. If one of them passes with the whole change, files that are not
-    taken for source belong to the fix. Otherwise half of the fix would be graded as whole, and a correct patch might
-    fail.
+    taken for source belong to the fix. Without the rejection, half of the fix would be graded as the whole, and a
+    correct patch might fail.
     """
     cut = trial.cut
     fixed, whole = trial.trees["after"], cut.fixed.overlay(cut.hidden)
@@ -274,7 +274,7 @@ def _needs_other_files(trial: Trial, failing: frozenset[str], settings: RunnerSe
     graded = graded_selection(cut.test_files, trial.limits, settings)
     report = run_tests(partial(trial.opened, trial.limits), whole, graded)
     passed = {test for test in failing if status_in(report, test) == "passed"}
-    if passed:  # a flaky test passes once
+    if passed:  # a flaky test may pass by chance
         report = run_tests(partial(trial.opened, trial.limits), fixed, graded)
         passed = {test for test in passed if status_in(report, test) != "passed"}
     return Rejected("needs_other_files", f"{min(passed)} needs one of {', '.join(others)}"[:300]) if passed else None

@@ -27,7 +27,7 @@ from codegate.suite.declared import mapping
 from codegate.wording import encodable
 
 Node = dict[str, Any]
-"""What GraphQL has of an issue or a pull request; empty: nothing."""
+"""GraphQL's fields of an issue or a pull request; empty: GitHub has neither."""
 
 BATCH: Final = 50
 
@@ -68,7 +68,7 @@ class LinkedIssue:
 
     Attributes:
         body: its text before the change's first commit; empty if that is unknown.
-        edited: latest possible time of the body's last edit; None: never edited.
+        edited: time of the issue's last edit, which may be later than ``body``; None: never edited.
     """
 
     number: int
@@ -190,7 +190,7 @@ class GitHubEnrichment:
     def _kept(self, number: int) -> Node | None:
         try:
             return mapping(json.loads((self._folder / f"{number}.json").read_bytes()))
-        except (OSError, ValueError, RecursionError):  # none, or a damaged one: it is asked for again
+        except (OSError, ValueError, RecursionError):  # no file, or a damaged one: GitHub is asked again
             return None
 
     def _ask(self, numbers: Sequence[int]) -> dict[int, Node]:
@@ -284,8 +284,8 @@ def _names(labels: list[_Label]) -> tuple[str, ...]:
 
 
 def _body_before(issue: _Issue, began: datetime) -> str:
-    # An edit's ``diff`` is the whole text after the edit. That is not documented, so it is used only if the newest one
-    # is the present text.
+    # An edit's ``diff`` is the whole text after the edit. That is not documented, so edits are used only if the newest
+    # one's text is the present text.
     if issue.edited is None or issue.edited < began:
         return issue.body
     texts = sorted(((edit.moment, edit.text) for edit in issue.edits), key=itemgetter(0))

@@ -33,7 +33,7 @@ _REMOTE: Final = re.compile(
 )
 _DEPTH: Final = 100
 MESSAGE_CHARACTERS: Final = 1 << 16
-"""Characters that are read of a message; longer ones are machine-made."""
+"""Most characters that are read of a message; longer messages are machine-made."""
 
 _FORMAT: Final = "%x00".join(("%H", "%P", "%an", "%ae", "%at", "%cI", "%s", "%B"))
 _FIELDS: Final = 8
@@ -49,7 +49,7 @@ class MergedChange:
         commit: the commit whose tree has the fix.
         base: first parent of ``commit``, or of the first commit of a series.
         branch: name of the merged branch, if the message has it, or empty.
-        merges_forward: a long-lived branch, tag or remote branch was merged into this one.
+        merges_forward: it merges a long-lived branch, a tag or a remote branch.
         title: subject of the change; for a pull request its title, if the message has it.
         message: text from git: of a merge, its body and the subjects of the merged commits; of a series, all messages.
         closes: numbers of the issues that the text says it closes.
@@ -167,7 +167,7 @@ class CommitGraph:
 
     Attributes:
         parents: by commit, its parents.
-        order: by commit, its position; no commit is an ancestor of one with a higher position.
+        order: by commit, its position; a commit's ancestors have higher positions.
     """
 
     def __init__(self, tokens: list[str]) -> None:
@@ -317,7 +317,7 @@ def _name_pulls(repository: Path, tip: str, drafts: list[_Draft]) -> None:
 
 
 def _fuse(drafts: list[_Draft]) -> list[_Draft]:
-    """Join neighbouring drafts of the same pull request; return all."""
+    """Join neighbouring drafts of a pull request; return all drafts."""
     fused: list[_Draft] = []
     for draft in drafts:
         newer = fused[-1] if fused else None
@@ -369,7 +369,7 @@ def project_name(repository: Path) -> str:
     if not address:
         try:
             common = git(repository, "rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
-        except GitError:  # no repository, which is refused where its history is read
+        except GitError:  # no repository: reading its history raises an error
             common = "."
         address = str((repository / common).resolve()).removesuffix("/.git")
     return re.split(r"[/\\:]", re.split("[?#]", address)[0].rstrip("/").removesuffix(".git"))[-1].rpartition("@")[2]

@@ -17,7 +17,7 @@ _MERGE_HEADS: Final = (
     re.compile(r"(?:Auto merge of|Auto merge|[Mm]erge) #(?P<number>\d{1,9})(?: - (?P<branch>[^,\s]+))?"),
 )
 _ADVISORY: Final = "Merge commit from fork"
-"""What GitHub calls the merge of a security advisory's private fork."""
+"""Title that GitHub gives to the merge of a security advisory's private fork."""
 _GITEA_TITLE: Final = re.compile(r"Merge pull request '(?P<title>.*)' \(#\d+\)")
 _GITLAB: Final = re.compile(r"^See merge request (?:\S{0,500})!(?P<number>\d{1,9})\s*$", re.MULTILINE)
 _BRANCH_MERGE: Final = re.compile(
@@ -60,7 +60,7 @@ class ParsedMessage:
     """What a commit's message says about its merge.
 
     Attributes:
-        kind: ``merge`` if it has several parents; else ``squash`` if the message names a pull request, or ``direct``.
+        kind: ``merge`` if it has several parents; else ``squash`` if the message names a pull request, else ``direct``.
         number: the pull request, or None.
         branch: the merged branch, or empty.
         forward: a long-lived branch, a tag or a remote branch was merged.

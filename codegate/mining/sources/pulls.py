@@ -21,10 +21,10 @@ from codegate.suite import GitError, git
 
 PULL_REFS: Final = "refs/codegate/pr/"
 MAX_PULL_COMMITS: Final = 250
-"""A pull request with more commits of its own is merged, if at all: forges rebase at most 100."""
+"""Most commits of a pull request whose rebased copies are searched for; forges rebase at most 100."""
 
 Signature = tuple[str, str, str]
-"""A commit's author's address, author's date and subject, which a rebase keeps."""
+"""A commit's author address, author date and subject; a rebase keeps all three."""
 
 _FETCH_SECONDS: Final = 1800.0
 _PROGRAM: Final = re.compile(
@@ -32,7 +32,7 @@ _PROGRAM: Final = re.compile(
     r"uploadpack\.packobjectshook)$",
     re.IGNORECASE | re.DOTALL,
 )
-"""Settings whose values git runs when it fetches."""
+"""Names of settings whose values git runs as programs when it fetches."""
 _HEAD_REF: Final = re.compile(
     r"refs/(?:codegate/pr/|pull/|merge-requests/|remotes/[^/]+/(?:pr|pull|merge-requests)/)(\d{1,9})(?:/head)?"
 )
@@ -221,8 +221,8 @@ def _rebased(pulls: Mapping[int, list[Signature]], landed: Mapping[Signature, in
 
     ``pulls`` has the signatures of each pull request's commits, and ``landed`` the positions of commits, by signature.
     """
-    # At least half of a pull request's commits have to be there again. Whole ones come first, and of stacked pull
-    # requests the smallest.
+    # At least half of a pull request's commits must have copies. Complete pull requests come first, and of stacked ones
+    # the smallest.
     series: list[tuple[bool, int, int, list[int]]] = []
     for number, own in pulls.items():
         best: list[int] = []

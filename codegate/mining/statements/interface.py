@@ -144,7 +144,7 @@ def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
 def _place(path: str, cut: Cut) -> str:
     """Return the module or path to show before a signature.
 
-    The path of a file that is no module ends with a colon. It is "" if the base has the file.
+    The path of a file that is no module ends with a colon; if the base has such a file, return "".
     """
     if path_for_imports(path) is None:
         return f"{path}: " if path not in cut.base else ""

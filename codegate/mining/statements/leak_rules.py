@@ -40,7 +40,7 @@ _CODE_LIKE: Final = re.compile(r"^_\w|[^_]_[^_]|[a-z][A-Z]")
 _LITERAL: Final = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.)*)\1|\b(\d+(?:\.\d+)?)\b""")
 #: A call with arguments, or a subscript.
 _OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
-#: What a sentence can only have from code: between back quotes, a call, a name with dots, or one of several words.
+#: Text that a sentence can only have from code: in back quotes, a call, a name with dots, or a name of several words.
 _NAMING: Final = re.compile(r"`[^`]+`|[\w.]*\w\(|\w+(?:\.\w+)+|\w*(?:[a-z][A-Z]|[^\W_]_)\w*")
 
 
@@ -133,7 +133,8 @@ def leak_rules_of(cut: Cut, outcomes: TestOutcomes, interface: Interface, public
     required = hidden & (source_literals(cut) | whole)
     shared = {text for text in required if len(text) >= _EXACT_LENGTH and text in added}
     messages = set(_messages(cut, added, public, hidden))
-    # What a grammar takes for a text ends at an escaped quote; others are messages whose values a test has.
+    # If a grammar ends a text at an escaped quote, the whole message counts. Other messages that contain a required
+    # text do not count, because the tests have them with their values.
     shared = {text for text in shared if not any(_after_escape(text, message) for message in messages)}
     messages = {message for message in messages if not any(text in message for text in shared)}
     exact = tuple(sorted(shared | messages))
@@ -160,8 +161,8 @@ def _messages(cut: Cut, added: str, public: str, literals: Iterable[str]) -> Ite
     """Yield messages of the fix that hidden tests may expect.
 
     A message is quoted text in ``added``, the lines that the fix adds; ``VALUE`` stands for each formatted value. Its
-    longest part between values must be several words, in the hidden tests, and not in ``public``, the text of the base
-    files. If the tests have less of it, it is one of their ``literals``.
+    longest part between values must be several words that are not in ``public``, the text of the base files. If the
+    hidden tests lack that part, those of their ``literals`` that the message contains are yielded instead.
     """
     hidden = "\n".join(decode(file.data) for file in cut.hidden.values() if file is not None)
     parts = [text for text in literals if len(_WORD.findall(text)) >= _MESSAGE_WORDS]

@@ -16,22 +16,22 @@ from codegate.mining.statements.template import NO_TEMPLATE, Template
 
 MAX_READ: Final = 50_000
 OMITTED: Final = "[…]"
-"""Stands for what a quotation leaves out."""
+"""Stands for text that a quotation leaves out."""
 _MAX_LINE: Final = 2000
 _MAX_UNDERLINED: Final = 80
 _FEW_LINES: Final = 2
 _MANY_WORDS: Final = 6
 _SHORT_LINE: Final = 60
-"""Lines of fewer characters were not ended by an editor's width."""
+"""Shortest line that an editor may have wrapped; the end of a shorter line is intended."""
 _BOLD_LEVEL: Final = 7
-"""The level of a bold line as a heading."""
+"""The heading level of a bold line."""
 _MARKUP: Final = " *_:.："
 
 Form = Literal["paragraph", "line", "bullet", "step"]
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
 _MARKDOWN.core.ruler.enableOnly(["normalize", "block"])
 
-#: Code, and what a page does not show, or not at once.
+#: Code, and parts that a page hides (comments) or folds (``<details>``).
 _HIDDEN: Final = re.compile(
     r"(^[ \t]{0,20}(?P<fence>`{3,}(?![^\n]*`)|~{3,}).*?(?:^[ \t]{0,20}(?P=fence)|\Z)|`[^`\n]{1,500}`)"
     r"|(^[ \t]{0,20})?(?:<!--.*?(?:-->|\Z)|<details\b.*?(?:</details>|\Z))([ \t]{0,20}$)?",
@@ -51,13 +51,13 @@ _MACHINE_WRITTEN: Final = re.compile(
     re.IGNORECASE,
 )
 CODE: Final = re.compile(r"(?P<ticks>`{1,3})(?!`)[^\n]{1,500}?(?<!`)(?P=ticks)(?!`)")
-"""A span of code."""
-#: A number of an issue in a role (``:issue:`1` ``), the role of a user, or an address.
+"""Pattern of a span of code."""
+#: An issue's number in a role (``:issue:`1` ``), a user in a role, or an address.
 _LINK: Final = re.compile(
     r"(?::[\w:+-]{1,30}:|\{[\w:+-]{1,30}\})`(?:\d{1,12}|[^`<\n]{1,100} ?<\d{1,12}>)`|[:{]user[:}]`[^`\n]{1,100}`"
     r"|(?:https?|git|ssh)://[^\s)>\]\"'`]{1,2000}|\bgit@[\w.-]{1,100}:"
 )
-#: A number of an issue or merge request, a commit's id, a person, an image or markup; inside of code they stay.
+#: A number of an issue or merge request, a commit's id, a person, an image or markup. Inside of code, these stay.
 _OUTSIDE_CODE: Final = re.compile(
     r"(?:\b[\w.-]{1,100}/[\w.-]{1,100}|(?<![\w&]))#[1-9]\d{0,11}(?!\w)|\b[Gg][Hh]-\d{1,12}"
     r"|(?<![\w!])![1-9]\d{0,11}(?!\w)|\b(?=[0-9a-f]{0,64}[0-9])(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b"
@@ -73,7 +73,7 @@ _LEADING: Final = re.compile(
     rf"(?:(?i:{NUMBERS})|`#\d{{1,12}} <[^>\n]{{1,300}}>`_{{1,2}}|https?://\S{{1,300}})(?:[.:]\s+|\s+[-–—]\s+|\s+(?=[A-Z]))"
 )
 _LINKED: Final = re.compile(r"(?<!!)\[([^\[\]\n]{0,300})\]\((?:https?|git|ssh)://[^\s)]{1,2000}+[^)\n]{0,200}+\)")
-#: A link to the page of a person or group, which is named by it.
+#: A link whose text is the name of the person or group whose page it leads to.
 _PROFILE: Final = re.compile(r"\[@?([\w.-]{1,100})\]\(https?://[\w.-]{1,100}/\1/?\)", re.IGNORECASE)
 #: Words around references that say nothing else.
 _AROUND: Final = re.compile(
@@ -83,7 +83,7 @@ _AROUND: Final = re.compile(
 )
 
 _BOLD: Final = re.compile(r"[ \t]{0,3}(\*\*|__)([^*_\n]{1,300})\1:?[ \t]*")
-#: A label in bold letters with text behind it, or one of a few words.
+#: A bold label with text behind it, or a label of a few words.
 _LABEL: Final = re.compile(
     r"[ \t]{0,3}(?:(\*\*|__)([^*_\n]{1,120})(?::\1|\1:)[ \t]*(\S.*)|([A-Z][A-Za-z']*(?: [A-Za-z']+){0,3}):[ \t]*)"
 )
@@ -130,7 +130,8 @@ class Paragraph:
 
     Attributes:
         heading: the heading or label that it stands under, "" for none.
-        form: what it is in the Markdown. An item is without its list's marker; a line is one of several lines.
+        form: its kind in the Markdown. List items (``bullet``, ``step``) are without their markers; a ``line`` is one
+            of several lines.
     """
 
     text: str
@@ -163,7 +164,7 @@ def paragraphs(text: str, template: Template = NO_TEMPLATE) -> Iterator[Paragrap
         elif token.type == "heading_open" and not left_out:
             level, underlined = int(token.tag[1]), token.markup in {"=", "-"}
         elif token.type == "inline" and not left_out:
-            # A line of dashes below longer text separates what follows.
+            # A line of dashes below a long text is a separator, and makes no heading.
             if level and not (underlined and ("\n" in token.content or len(token.content) > _MAX_UNDERLINED)):
                 sections.begin(level, token.content)
                 interrupted = False

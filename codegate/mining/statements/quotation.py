@@ -21,7 +21,7 @@ from codegate.mining.statements.prose import (
 from codegate.mining.statements.template import NO_TEMPLATE, Template
 
 Refused = Callable[[str, str], str]
-"""Returns why a text of a source may not be shown, or ""."""
+"""Function from a text and its source to the reason why it may not be shown, or ""."""
 
 _MAX_TITLE: Final = 1200  # characters
 _MIN_WORDS: Final = 4
@@ -36,15 +36,15 @@ MESSAGES: Final = frozenset({"commit", "pull request"})
 """The sources that describe the fix as well as the bug."""
 _FINISHED: Final = re.compile(r"[.!?。！？][\"')`*_]*$")
 _SIGN: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\s\u3040-\u9fff\uac00-\ud7af]+")
-#: In languages without blanks, each character counts as a word.
+#: A word. In languages without blanks, each character counts as one.
 _WORD: Final = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
-#: Not behind letters that each have a full stop, such as "e.g.", and not behind code.
+#: The end of a sentence, but not after letters with full stops, such as "e.g.", or after code.
 _END: Final = re.compile(
     r"(?:(?<=[.!?])(?<!\b[^\W\d_]\.[^\W\d_]\.)|(?<=[.!?][\"')*_]))\s+(?=[^a-z]|\w+[_.(])|(?<=[。！？])(?=.)"
 )
 #: Source code, a prompt, or a row of a table.
 _SOURCE: Final = re.compile(r">>>|\.\w+:\d+|=>| \| | # |^\$ |[{};]$")
-#: The name of a value, such as a version.
+#: A name before a value, such as "Version: ".
 _NAMED: Final = re.compile(r"^\W{0,4}[^\W\d_][\w ]{0,40}[*_]{0,2}:[*_]{0,2}\s")
 _HAS_CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b|[a-z][A-Z]|(?<!\S)--?[a-z]")
 #: Code, or brackets around a reference or an address; these are removed as a whole.
@@ -57,7 +57,7 @@ _ASIDE: Final = re.compile(
 _AT_ENDS: Final = re.compile(
     rf"^{NUMBERS}(?:[\s:,.;–-]*$|\s*[:,.;–-]\s*|\s+(?=(?-i:[A-Z])))|[\s,.;:–-]+{NUMBERS}[\s.]*$", re.IGNORECASE
 )
-#: What a title ends with whose object was a number: "Test and fix for #12".
+#: The end of a title that is incomplete without its number: "Test and fix for #12".
 _CONNECTS: Final = re.compile(rf"\b(?:and|as|by|for|from|in|of|to|with):? (?i:{NUMBERS})[\s.]*$")
 _INTRODUCTIONS: Final = {
     "issue": "The issue says:",
@@ -96,8 +96,8 @@ class Quotation:
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
     """Return the first title that may be shown, with source.
 
-    Both are "" if no title is allowed. ``refused`` returns why a text may not be shown, or "". ``short``: if no other
-    title may be shown, a title of one or two words may, or one that ended with an issue number.
+    Both are "" if no title is allowed. ``refused`` returns why a text may not be shown, or "". If no other title may be
+    shown, ``short`` allows a title of one or two words, or one that is incomplete without its issue number.
     """
     few = ("", "")
     for title, source in titles:

@@ -39,7 +39,7 @@ EXAMPLE: Final = "probe"
 """The source of a statement that shows an executed example."""
 
 _ANY: Final = "…"
-#: A quote as code writes it in a text.
+#: An escaped quotation mark in a text of source code.
 _ESCAPED: Final = re.compile(r"\\([\"'`])")
 _STAY: Final = "What works today must keep working."
 _BUT: Final = "What else works today must keep working. These tests expect the wrong behaviour and will be changed: "
@@ -95,8 +95,8 @@ def write_statement(
     """Return a change's statement, or why there is none.
 
     ``later`` are entries of later changelogs that name the change or its issue. ``rules`` are made from ``cut`` by
-    default. ``overturned`` are tests of the base tree that expect the old behaviour. ``errors`` has by test the name of
-    the exception that it expects. ``template`` is what the repository's templates put into issues.
+    default. ``overturned`` are tests of the base tree that expect the old behaviour. ``errors`` has, by test, the name
+    of the exception that the test expects. ``template`` is what the repository's templates put into issues.
     """
     rules = rules or leak_rules_of(cut, outcomes, interface, public_text(cut))
     titles, texts = list(titles_of(unit, enrichment)), list(texts_about(unit, cut, enrichment, later))
@@ -157,7 +157,7 @@ def _words(
     dropped: list[str] = []
 
     def refused(text: str, source: str) -> str:
-        # An issue is older than the fix, so its words cannot tell it.
+        # An issue is older than the fix, so its words cannot reveal the fix.
         if reason := rules.reason(text) or ("" if source == "issue" else rules.reveals_fix(text, code)):
             dropped.append(f"{source}: {reason}")
         return reason
@@ -218,7 +218,7 @@ def _crash(
     """Return a sentence on the exception that failing tests raise.
 
     The list is empty if fewer than half of the tests raise one, if ``quoted`` names it, or if its message is about a
-    new name. ``errors`` has by test the exception that it expects in its place.
+    new name. ``errors`` has, by test, the exception that the test expects instead.
     """
     found = ((test, _crash_result(cut, outcomes, test)) for test in outcomes.fail_to_pass)
     raised = {function_of(test): (test, result) for test, result in found if result is not None}

@@ -18,7 +18,7 @@ from codegate.mining.cut import Cut
 from codegate.suite import TreeFile
 
 RUN: Final = 8
-"""Consecutive tokens of an added line that count as a quotation of the fix."""
+"""Number of consecutive tokens of an added line that count as a quotation of the fix."""
 
 _MAX_ADDED: Final = 1 << 19
 
@@ -100,7 +100,7 @@ def new_stems(cut: Cut) -> frozenset[str]:
 def whole_literals(texts: Iterable[str], added: str) -> frozenset[str]:
     """Return the ``texts`` that the fix adds as whole literals.
 
-    ``added`` are the lines that the fix adds. They have these texts between quotes.
+    ``added`` are the lines that the fix adds; a whole literal stands between quotes in them.
     """
     return frozenset(text for text in texts if any(f"{quote}{text}{quote}" in added for quote in "'\"`"))
 
