@@ -87,7 +87,7 @@ def append_line(path: Path, line: bytes) -> None:
         raise ValueError("a line holds no newline")
     try:
         created = not path.exists()
-        # Not through a link, and not into a pipe without a reader.
+        # O_NOFOLLOW refuses a link; O_NONBLOCK fails on a pipe that has no reader, instead of waiting.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(path, flags, 0o644)
         try:
@@ -150,7 +150,7 @@ def _sync_folder(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # some file systems have no such thing as syncing a folder
+        if error.errno != errno.EINVAL:  # some file systems cannot sync a folder
             raise
     finally:
         os.close(descriptor)

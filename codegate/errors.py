@@ -107,11 +107,11 @@ def held_signals() -> Iterator[None]:
 
 
 def end_process(number: int, _frame: FrameType | None) -> NoReturn:
-    """Handle a signal: end this process by it.
+    """End this process by the default action of signal ``number``.
 
-    Commands install this handler after their first signal. A further exception could interrupt the clean-up and leave a
-    lock in a broken state.
+    Commands install this signal handler after their first signal. A further exception could interrupt the clean-up and
+    leave a lock in a broken state.
     """
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
-    os._exit(128 + number)  # the kernel takes no default action for process 1
+    os._exit(128 + number)  # process 1 survives the signal: the kernel gives it no default action

@@ -33,13 +33,13 @@ def run_program(
         command, env=dict(env), cwd="/", start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
-        # At exit, what daemon threads still run ends before the folders that it writes to are removed: those are older.
+        # At exit, finalizers run newest first: a program that a daemon thread runs ends before its older folders go.
         end = weakref.finalize(process, _kill, process.pid)
         try:
             output, errors = process.communicate(timeout=seconds)
         finally:
             end()
-    # Without its arguments: an index's address may hold a password.
+    # The arguments are not logged, because an index's address can hold a password.
     _LOG.debug("%s: exit %s, %.2f s", Path(command[0]).name, process.returncode, time.monotonic() - began)
     return subprocess.CompletedProcess(command, process.returncode, output, without_credentials(errors, env))
 

@@ -20,7 +20,7 @@ _PIECE: Final = 1 << 16
 class HttpRequest:
     """A parsed HTTP request.
 
-    Header names are in lower case; of a repeated header the last counts.
+    Header names are in lower case; of a repeated header, only the last value is kept.
     """
 
     method: str

@@ -1,7 +1,8 @@
 """Load what packages add: providers, sandboxes, agents and others.
 
-Each is an entry point, declared as in https://packaging.python.org/en/latest/specifications/entry-points/ and in
-``examples/plugin``. A person who installs a package trusts it: its code runs on the host, outside of any sandbox.
+Each of them is registered as an entry point as in https://packaging.python.org/en/latest/specifications/entry-points/
+and in ``examples/plugin``. A person who installs a package trusts it: its code runs on the host, outside of any
+sandbox.
 
 Rooms that cannot import ``codegate.languages`` load a language's parts here, by name; see
 ``codegate/languages/contract.py``.

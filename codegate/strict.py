@@ -41,13 +41,14 @@ File = Annotated[Path, WithJsonSchema({"type": "string", "format": "file-path"})
 
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 2_000_000
-"""Values of one JSON document: two millions of the smallest ones take some 150 MB."""
+"""Most values that a JSON document may hold. Two million of the smallest take about 150 MB of memory."""
 MAX_DIGITS: Final = 20
-"""Digits of a whole number: those of 64 bits. Python's own limit of thousands is met when one is printed."""
+"""Most digits of a whole number in JSON, enough for 64 bits. Python can parse longer ones, but not print the longest.
+"""
 LARGEST: Final = 1e100
-"""A larger number could become infinite when it is added up."""
+"""Largest absolute value of a number in JSON. The sum of larger ones could become infinite."""
 
-# All but the signs that make the structure. Possessive throughout: a quote that nothing closes costs no second look.
+# Matches all text but brackets, braces and commas. Possessive quantifiers keep an unclosed quote from backtracking.
 _CONTENT: Final = re.compile(r'(?:"(?:[^"\\]++|\\.)*+"?+|[^\[\]{},"])++', re.DOTALL)
 
 
@@ -59,7 +60,7 @@ def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
         UsageError: the file is missing, a link, no regular file, or over ``limit`` bytes.
     """
     try:
-        # Not to wait for the other end of a pipe, and not to follow a link.
+        # O_NONBLOCK does not wait for the other end of a pipe; O_NOFOLLOW refuses a link.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             about = os.fstat(descriptor)
@@ -77,7 +78,7 @@ def open_regular(path: Path, limit: int) -> Iterator[BinaryIO]:
         if os.path.islink(path):  # noqa: PTH114  it does not raise
             raise UsageError(f"{path} is a symbolic link.", "Put the file itself there.") from error
         raise UsageError(f"cannot read {path}: {error.strerror or error}.") from error
-    except ValueError as error:  # a NUL in its name
+    except ValueError as error:  # the name holds a NUL
         raise UsageError(f"{str(path)!r} is no name of a file.") from error
 
 
@@ -85,7 +86,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
     """Return a regular file's bytes; raises what ``open_regular`` does."""
     with open_regular(path, limit) as file:
         data = file.read(limit + 1)
-    if len(data) > limit:  # it grew, or it is one of those whose size the system does not say
+    if len(data) > limit:  # the file grew, or the system does not know its size, as in /proc
         raise UsageError(f"{path} is larger than {limit} bytes.")
     return data
 
@@ -122,7 +123,7 @@ def check_shape(text: str) -> None:
     brackets = structure.replace(",", "")
     if len(structure) > MAX_VALUES:
         raise ValueError(f"it holds more than {MAX_VALUES} values")
-    # Each round takes away one level at least, and two where both kinds alternate.
+    # Each round removes at least one level of brackets, and two levels if both kinds alternate.
     left = brackets
     for _ in range(MAX_DEPTH // 2):
         if not left:
@@ -190,8 +191,8 @@ def _whole(digits: str) -> int:
 
 
 def fits_pattern(text: str, pieces: Sequence[str]) -> bool:
-    """Return whether ``text`` is ``pieces`` with any text between them."""
-    # A regular expression of a hostile pattern, a megabyte of `*a`, takes half a minute to compile.
+    """Return whether ``text`` is ``pieces`` with any text in between."""
+    # Not a regular expression: one made from a megabyte of `*a` takes half a minute to compile.
     first, *others = pieces
     if not others:
         return text == first

@@ -137,7 +137,7 @@ class BubblewrapBackend(Backend):
             runtime=version,
             kernel=os.uname().release,
             totals=grouped,
-            inode_limit=False,  # of their own: bubblewrap cannot give one to a tmpfs; the files take memory
+            inode_limit=False,  # bubblewrap cannot limit a tmpfs's inodes; files use up memory instead
             weaknesses=() if grouped else weaknesses,
         )
 

@@ -62,10 +62,12 @@ for part in env tree; do
 done
 exec "$@"
 """
-"""Mounts the overlays of the layer in the current folder in a mount namespace of their own; becomes the command after
-it. Names are relative: those of the cache may have any character, and mean something in a mount's options."""
+"""Shell program that mounts the layer's overlays in its own mount namespace and then becomes the command that follows.
+The layer is in the current folder and has relative names, because its path can hold characters with a meaning in mount
+options."""
 _TRY: Final = "cd writable/tree && rm -r old && mkdir old && rmdir old"
-"""Fails where what is written can have no extended attributes, as on a tmpfs of Linux before 6.6 as a plain user."""
+"""Command that tests an overlay. It fails if the upper folder takes no extended attributes, as for a plain user on a
+tmpfs of Linux before 6.6."""
 _COPY: Final = """
 set -e
 for place in /opt/env /workspace; do
@@ -74,7 +76,7 @@ for place in /opt/env /workspace; do
 done
 shift; exec "$@"
 """
-"""Copies an archive to where it belongs in a sandbox; becomes the command after it."""
+"""Shell program that copies an archive's files to their places in a sandbox, then becomes the command that follows."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class Overlays:
 
 
 _ROOTS: Final = Overlays((), "redirect_dir=on")
-"""The options for root, who can rename folders of the layer; other users get EXDEV, as in containers."""
+"""Overlay options for root, with which folders of the layer can be renamed. Other users get EXDEV, as in containers."""
 _USERS: Final = Overlays(("--user", "--map-root-user"), "userxattr")
 
 
@@ -201,7 +203,7 @@ def machine_mounts(
     for path in sorted({path for prefix in own for path in prefix.glob("lib/python3*/site-packages")}):
         masks += ["--size", "4096", "--tmpfs", str(path), "--remount-ro", str(path)]
     folders = dict.fromkeys((Path("/usr"), Path("/usr/local"), *prefixes, *(one.folder for one in toolchains)))
-    # They may have an index's credentials. What is not readable would be an error to pip: an empty file is none.
+    # Installers' settings can hold an index's credentials. An empty file hides them; pip fails on an unreadable one.
     secret = [path for folder in folders for name in _SETTINGS if (path := folder / name).is_file()]
     for path in secret:
         masks += ["--ro-bind", str(_empty_file()), str(path.resolve())]
@@ -229,12 +231,12 @@ def unpack(layer: Layer, folder: Path, bubblewrap: str) -> None:
     """
     mounts = []
     for part in PARTS:
-        (folder / part).mkdir(exist_ok=True)  # a mount point in the sandbox: no archive can put a link there
+        (folder / part).mkdir(exist_ok=True)  # a mount point in the sandbox, so no archive can replace it by a link
         mounts += ["--bind", str(folder / part), f"/layer/{part}"]
     options = ["-x", "-f", "-", "-C", "/layer", "--no-same-owner", "--same-permissions"]
     with sandboxed_tar(bubblewrap, mounts, options, stdin=subprocess.PIPE) as tar:
         assert tar.stdin is not None  # noqa: S101 - a pipe
-        with contextlib.suppress(BrokenPipeError), tar.stdin as pipe:  # tar itself says what is wrong
+        with contextlib.suppress(BrokenPipeError), tar.stdin as pipe:  # tar's own message has the reason
             for block in tar_blocks(read_layer(layer)):
                 pipe.write(block)
 
@@ -263,7 +265,8 @@ def sandboxed_tar(
             yield tar
             tar.wait()
         finally:
-            # Its pipe is closed, and it ends: killed while it starts, bubblewrap leaves a process that waits for it.
+            # tar ends because its pipe is closed. Killing a bubblewrap that still starts would leave a waiting process
+            # behind.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 tar.wait(_END_SECONDS)
             timer.cancel()
@@ -288,7 +291,7 @@ def unpacked_folder(layer: Layer, bubblewrap: str) -> Path:
         with temporary_folder(folder.parent) as made:
             (made / _WRITABLE).mkdir()
             unpack(layer, made, bubblewrap)
-            with contextlib.suppress(OSError):  # another process was first
+            with contextlib.suppress(OSError):  # another process unpacked the layer first
                 made.rename(folder)
     return folder
 
@@ -340,7 +343,7 @@ class BuildFolder:
                 (self.path / name).mkdir()
         programs = self.path / "env" / "bin"
         if not programs.is_symlink() and not os.path.lexists(programs / "uv"):
-            # The build may write to it: a link to the machine's own would let it change that.
+            # A copy, because the build can write to the file: through a link it could change the machine's own program.
             shutil.copy(uv_program(platform.machine()), programs / "uv")
 
     @contextlib.contextmanager
@@ -370,7 +373,7 @@ class BuildFolder:
         Raises:
             SandboxError: the size cannot be measured.
         """
-        # In a sandbox: a process of the build may put a link where a folder was, at any time.
+        # ``find`` runs in a sandbox, because the build's processes can replace a folder by a link at any time.
         system = bare_system(self._bubblewrap, "CAP_DAC_OVERRIDE")
         find = ("--ro-bind", str(self.path), "/build", "--", "/usr/bin/find", "/build", *LISTING)
         try:

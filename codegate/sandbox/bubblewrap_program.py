@@ -16,9 +16,9 @@ from codegate.sandbox.remote.link import JOIN
 from codegate.sandbox.session import TOOLS, USER_ID, WORKSPACE, Scope, scope_of, shared_memory_bytes, workspace_bytes
 from codegate.sandbox.stream import BOOTSTRAP
 
-_LEAST_VERSION: Final = (0, 8)  # --disable-userns and --size
+_LEAST_VERSION: Final = (0, 8)  # the first version with --disable-userns and --size
 _PROBE_SECONDS: Final = 10.0
-_RESERVE: Final = 4  # how many times its memory a process may reserve: toolchains such as Java's do so and use little
+_RESERVE: Final = 4  # address space per process, as a multiple of its memory: Java reserves much and uses little
 MASKED_FILES: Final = (
     "acpi", "asound", "interrupts", "kallsyms", "kcore", "keys", "kmsg", "latency_stats", "sched_debug", "scsi",
     "sysrq-trigger", "timer_list", "timer_stats",
@@ -62,10 +62,10 @@ def bubblewrap_version(program: str) -> str:
 def group_parents() -> control_group.GroupParents | None:
     """Return where to make sandboxes' control groups, or None.
 
-    None: this user can make none, and limits of each process have to do.
+    None: this user can make no control group, so only limits of single processes apply.
 
     Raises:
-        SandboxUnavailable: root can make none, and no limit of a process binds root.
+        SandboxUnavailable: root can make no control group, and limits of single processes do not bind root.
     """
     parents = control_group.find_parents()
     if parents is not None:
@@ -74,7 +74,7 @@ def group_parents() -> control_group.GroupParents | None:
         group.remove()
         if joined.returncode == 0:
             return parents
-    if os.geteuid() == 0:  # the kernel does not hold root to RLIMIT_NPROC
+    if os.geteuid() == 0:  # the kernel does not apply RLIMIT_NPROC to root
         raise SandboxUnavailable(
             "bubblewrap as root needs a control group to bound processes, and none can be made here.",
             "Run as an ordinary user, or use Docker.",
@@ -128,7 +128,7 @@ def contents(
         limits: the sandbox's limits.
         writable: arguments that mount the writable folders.
     """
-    # /proc is read-only as a whole: to a sandbox of the real root, /proc/sys would belong, and with it the host.
+    # All of /proc is read-only. A sandbox of the real root could otherwise change the host by /proc/sys.
     return [
         "--proc", "/proc", *masks, "--remount-ro", "/proc", "--dev", "/dev",
         "--size", str(shared_memory_bytes(limits)), "--tmpfs", "/dev/shm",  # noqa: S108 - the sandbox's own

@@ -37,7 +37,7 @@ def cache_bytes() -> int:
     It is CODEGATE_CACHE_GB, or 8 GB.
 
     Raises:
-        UsageError: it is no number.
+        UsageError: CODEGATE_CACHE_GB is no number.
     """
     text = os.environ.get(_BOUND) or _USUAL_GB
     try:
@@ -97,7 +97,7 @@ def sweep_folders(parent: Path) -> int:
     for path in parent.glob(".*-*"):
         owner = parse_owner(path.name[1:].rpartition("-")[0])
         with contextlib.suppress(OSError):
-            # That of another boot, or of another machine: whether it lives is not known.
+            # Whether an owner of another boot or machine lives is unknown, so only its old folders are removed.
             old = time.time() - path.stat().st_mtime > _STALE_SECONDS
             if owner is not None and (owner.known_dead or (old and owner.boot != current_owner().boot)):
                 remove_tree(path)

@@ -20,7 +20,7 @@ from codegate.sandbox.ownership import current_owner, is_dead_owner
 
 _ROOT: Final = Path("/sys/fs/cgroup")
 _PERIOD_MICROSECONDS: Final = 100_000
-EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor
+EXTRA_PROCESSES: Final = 2  # bubblewrap and the supervisor, beside the processes of commands
 _NAME: Final = re.compile(r"^codegate-([0-9a-f-]+_\d+_\d+_\d+)-[0-9a-f]{12}$")
 
 

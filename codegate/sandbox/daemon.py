@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 _REMEDY: Final = "Start it, or set DOCKER_HOST to where it listens."
-_NAMESPACED: Final = ("runc", "crun", "youki")  # they share the daemon's kernel, and give equal results
+_NAMESPACED: Final = ("runc", "crun", "youki")  # runtimes that share the daemon's kernel and give equal results
 _WEAKNESSES: Final = {
     "runsc": ("too many processes or files end the sandbox as out of memory instead of being refused",)
 }

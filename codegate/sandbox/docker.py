@@ -50,7 +50,7 @@ from codegate.sandbox.watched import WatchedBuild, WatchedSandbox
 _CONTROL_SECONDS: Final = 60
 _REMOVE_SECONDS: Final = 20
 _BUILD_SECONDS: Final = 900
-_LAY_SECONDS: Final = 4 * _BUILD_SECONDS  # after which another run takes the container of an archive for left behind
+_LAY_SECONDS: Final = 4 * _BUILD_SECONDS  # age from which other runs remove a container that is being filled
 _PING_SECONDS: Final = 3
 _EVENT_SECONDS: Final = 5
 _CLOSE_SECONDS: Final = 15.0
@@ -77,10 +77,10 @@ class DockerBackend(Backend):
         connect(_PING_SECONDS).close()
         self._control = connect(_CONTROL_SECONDS)
         self._builder = connect(_BUILD_SECONDS)
-        # Its own client: a stream that is only half read can hold up other calls of the same one.
+        # Removals have their own client, because a half-read stream can block other calls of the same client.
         self._undertaker = connect(_REMOVE_SECONDS)
         self._bases: dict[str, str] = {}
-        self._has_quota: bool | None = None  # whether the daemon limits what a container writes; None: not known yet
+        self._has_quota: bool | None = None  # whether the daemon has disk quotas; None: unknown
         self._building = threading.Lock()
         self._fleet = Fleet("codegate-docker-remove", removers=4)
         try:
@@ -129,7 +129,8 @@ class DockerBackend(Backend):
             base = images.base_image(self._builder, minor, recipe.image or self._bases.get(minor))
             image = layer_images.system_image(self._builder, base, recipe.system)
             variables = tuple(sorted(images.image_variables(self._builder, image).items()))
-        # An image of packages has the time of its making in its id, which differs from daemon to daemon.
+        # The image's id is not used: it covers the time when packages were installed, so it differs from daemon to
+        # daemon.
         identity = digest([images.LAYOUT, tools.content, base, sorted(set(recipe.system))])
         return DockerEnvironment(image, identity, toolchains=variables), tools
 
@@ -154,7 +155,7 @@ class DockerBackend(Backend):
     def open_build(self, recipe: EnvironmentRecipe, limits: SandboxLimits) -> BuildSandbox:
         environment, tools = self._without_layers(recipe)
         if recipe.layer is not None:
-            environment = replace(self.prepare(recipe), layer=None)  # the layer's variables are for its tests alone
+            environment = replace(self.prepare(recipe), layer=None)  # the layer's variables are only for tests
         given = layer_images.machine_entries(tools, uv_program(self._machine()))
         container, session = self._open(environment, limits, given)
         written, built = partial(self._written, container), partial(container_folders, container)
@@ -222,7 +223,7 @@ class DockerBackend(Backend):
         from docker.errors import APIError  # noqa: PLC0415 - docker takes 0.2 s to import
 
         quota = self._has_quota is not False
-        limits = replace(limits, cpus=min(limits.cpus, self._processors))  # the daemon refuses more than it has
+        limits = replace(limits, cpus=min(limits.cpus, self._processors))  # the daemon refuses more CPUs than it has
         configuration = container_configuration(
             self._control,
             environment,
@@ -270,7 +271,7 @@ class DockerBackend(Backend):
                 except APIError as error:
                     if error.status_code != HTTPStatus.CONFLICT:
                         raise
-                    # It removes itself at its end, and is at it.
+                    # Conflict: the container has ended and the daemon is removing it already (``auto_remove``).
                     self._undertaker.wait(container, timeout=_REMOVE_SECONDS, condition="removed")
             except NotFound:
                 return True
@@ -285,7 +286,7 @@ class DockerBackend(Backend):
         It waits a moment, because on a busy machine the daemon learns of a kill after the end of the stream.
         """
         now = int(time.time())
-        with contextlib.suppress(Exception):  # only evidence: without it the death stays unexplained
+        with contextlib.suppress(Exception):  # the events are only evidence; without them the end stays unexplained
             events = self._undertaker.events(
                 since=now - 3600,
                 until=now + _EVENT_SECONDS,
@@ -308,7 +309,7 @@ class _Container(Member):
         super().__init__(fleet)
 
     def kill(self) -> None:
-        # A supervisor ends with its connection.
+        # The supervisor ends when its connection is closed.
         if self.connection is not None:
             self.connection.close()
 

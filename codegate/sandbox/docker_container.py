@@ -23,7 +23,7 @@ OWNER_LABEL: Final = "codegate.owner"
 DEADLINE_LABEL: Final = "codegate.deadline"
 JOB_LABEL: Final = "codegate.job"
 _FREEZE_SECONDS: Final = 900
-_KERNEL_THREADS: Final = 512  # of gVisor's kernel, which are processes of the machine like any other
+_KERNEL_THREADS: Final = 512  # threads of gVisor's kernel, which count as processes of the container
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def command_limits(limits: SandboxLimits, description: Description) -> dict[str,
         "RLIMIT_FSIZE": limits.disk_bytes,
         "RLIMIT_NOFILE": limits.open_files,
     }
-    if description.tier != "runsc":  # its kernel has no such limit, and no message queues that it were for
+    if description.tier != "runsc":  # gVisor's kernel has neither message queues nor this limit
         resource_limits["RLIMIT_MSGQUEUE"] = 0
     return resource_limits
 
@@ -87,19 +87,19 @@ def container_configuration(
     options = f"rw,nosuid,nodev,noexec,size={shared},nr_inodes={inodes(shared)},mode=1777"
     host = client.create_host_config(
         runtime=runtime,
-        auto_remove=True,  # a sandbox whose owner was killed goes when its supervisor's time is up
+        auto_remove=True,  # also removes a sandbox whose owner was killed, at the end of its lifetime
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],
         network_mode="none",
         extra_hosts={"sandbox": "127.0.0.1"},
-        dns=["127.0.0.1"],  # otherwise the addresses of the machine's name servers are to be read inside
+        dns=["127.0.0.1"],  # else the sandbox could read the addresses of the machine's name servers
         ipc_mode="private",
         tmpfs={"/dev/shm": options},  # noqa: S108 - the sandbox's own; all else is the image's
         storage_opt={"size": str(disk)} if quota else None,
         mem_limit=limits.memory_bytes,
         memswap_limit=limits.memory_bytes,
         nano_cpus=int(limits.cpus * 1_000_000_000),
-        pids_limit=limits.pids + (1 if description.process_limit else _KERNEL_THREADS),  # 1: the supervisor
+        pids_limit=limits.pids + (1 if description.process_limit else _KERNEL_THREADS),  # 1 for the supervisor
         ulimits=[
             Ulimit(name="core", soft=0, hard=0),
             Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
@@ -112,7 +112,7 @@ def container_configuration(
         command=[],
         entrypoint=["python3", "-I", "-S", "-B", "-c", BOOTSTRAP],
         hostname="sandbox",
-        # Without a value: taken out.
+        # A name without a value removes the image's variable.
         environment=[*(name for name, _ in environment.toolchains if name != "PATH"), *_search_path(environment)],
         user=f"{USER_ID}:{USER_ID}",
         working_dir=WORKSPACE,
@@ -123,7 +123,7 @@ def container_configuration(
         labels=labels,
         host_config=host,
     )
-    # One client only: when the harness goes away the supervisor sees the end of its input.
+    # The daemon closes the input when the only client leaves, so the supervisor ends if codegate dies.
     configuration["StdinOnce"] = True
     return dict(configuration)
 
@@ -132,7 +132,7 @@ def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
     """Return the supervisor's ``PATH`` variable, without a build's folders."""
     path = dict(environment.toolchains).get("PATH")
     if path is None:
-        return ()  # the daemon has a usual one
+        return ()  # the daemon sets a default PATH
     written = (f"{BUILT}/", f"{WORKSPACE}/", "/tmp/")  # noqa: S108 - in the sandbox
     places = [place for place in path.split(":") if place.startswith("/")]
     kept = [place for place in places if not f"{posixpath.normpath(place)}/".startswith(written)]
@@ -142,7 +142,7 @@ def _search_path(environment: DockerEnvironment) -> tuple[str, ...]:
 @contextlib.contextmanager
 def container_folders(container: str) -> Iterator[tuple[Source, Source]]:
     """Yield tars of ``/opt/env`` and the workspace, in this order."""
-    client = connect(_FREEZE_SECONDS)  # one of its own: see DockerBackend
+    client = connect(_FREEZE_SECONDS)  # a client of its own: see DockerBackend.__init__
 
     def folder(place: str) -> Iterator[bytes]:
         yield from client.get_archive(container, place)[0]

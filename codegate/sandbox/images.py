@@ -148,7 +148,7 @@ def _pulled(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
     except APIError as error:
         reason = str(error.explanation or error)[:300]
         message = f"the base image {name} is not on this Docker daemon and cannot be pulled: {reason}."
-        kind = NotInstalled if isinstance(error, NotFound) else Unreachable  # a registry's answer, or none
+        kind = NotInstalled if isinstance(error, NotFound) else Unreachable  # 404 is the registry's answer
         raise kind(message, remedy) from error
 
 

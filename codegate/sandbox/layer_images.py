@@ -37,11 +37,11 @@ RUN install="apt-get install -y --no-install-recommends {names}"; \\
     {{ $install --simulate || {{ [ $updated = 0 ] && exit 1 || exit {unreachable}; }}; }} && \\
     {{ $install --download-only || exit {unreachable}; }} && $install && rm -rf /var/lib/apt/lists/*
 """
-"""Installs packages. It exits with ``unreachable`` if an index that they need does not answer."""
+"""Dockerfile that installs packages. The build's exit status is ``unreachable`` if a needed index does not answer."""
 _LAST_LINES: Final = 10
 _REMOVE_SECONDS: Final = 120
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-_STEP: Final = re.compile(r"Step \d|Removing intermediate| *--->")  # lines of the daemon itself
+_STEP: Final = re.compile(r"Step \d|Removing intermediate| *--->")  # lines that the daemon adds to the output
 _TIME: Final = 1_000_000_000  # modification time of every entry
 
 
@@ -61,7 +61,7 @@ def system_image(client: "APIClient", base: str, packages: Sequence[str]) -> str
     key = digest([LAYOUT, "system", names, base])
     if (image := made_image(client, key)) is not None:
         return image
-    dockerfile = _INSTALL.format(base=base, names=" ".join(names), unreachable=_UNREACHABLE)  # plain words, as checked
+    dockerfile = _INSTALL.format(base=base, names=" ".join(names), unreachable=_UNREACHABLE)  # names are plain words
     with io.BytesIO(dockerfile.encode("ascii")) as file:
         output = client.build(
             fileobj=file, tag=image_tag(key), labels={ENVIRONMENT_LABEL: key}, rm=True, forcerm=True, decode=True,

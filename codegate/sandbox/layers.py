@@ -21,9 +21,9 @@ from codegate.sandbox.session import WORKSPACE
 
 BUILT: Final = "/opt/env"
 PARTS: Final = {"env": BUILT, "tree": WORKSPACE}
-"""The folders of an archive, and where sandboxes have them."""
+"""The folders of an archive, with their paths in sandboxes."""
 TRANSIENT: Final = ("cache", "tmp")
-"""Folders of ``BUILT`` that only serve the build: caches of downloads, and TMPDIR, which archives have empty."""
+"""Folders of ``BUILT`` that only the build needs: download caches, and TMPDIR. Archives leave out their content."""
 BUILD_FOLDERS: Final = ("bin", "home", *TRANSIENT)
 """Folders of ``BUILT`` that a new build begins with."""
 _ROOTS: Final = tuple(PARTS)
@@ -34,7 +34,8 @@ _TYPES: Final = {tarfile.AREGTYPE: tarfile.REGTYPE} | {
 }
 
 Entry: TypeAlias = tuple[tarfile.TarInfo, IO[bytes] | None]
-"""A member of an archive; a file with a stream of its bytes, which is to be read before the next entry is taken."""
+"""A member of an archive, with a stream of its bytes if it is a file. Read the stream before you take the next member.
+"""
 
 
 class Source(Protocol):
@@ -152,14 +153,14 @@ class _HashingReader:
 
 def _members(source: _HashingReader) -> Iterator[Entry]:
     try:
-        file = cast("IO[bytes]", source)  # tarfile only reads from it
+        file = cast("IO[bytes]", source)  # tarfile calls no method but ``read``
         with tarfile.open(fileobj=file, mode="r|", encoding="utf-8", errors="surrogateescape") as archive:
             while (member := archive.next()) is not None:
                 archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
                 yield member, archive.extractfile(member) if member.isreg() else None
     except tarfile.TarError as error:
         raise SandboxError(f"the archive of a build cannot be read: {error}.") from error
-    if not source.ended():  # tarfile takes any rubbish after the first member for the end
+    if not source.ended():  # tarfile takes invalid data after the first member for the end
         raise SandboxError(_CUT_SHORT)
 
 
@@ -189,7 +190,7 @@ def _checked_entries(entries: Iterable[Entry]) -> Iterator[Entry]:
         elif entry.name in seen:
             fault = "is there twice"
         elif rest and seen.get(entry.name.rpartition("/")[0]) != tarfile.DIRTYPE:
-            fault = "does not come after its folder"  # that folder could be a link to anywhere
+            fault = "does not come after its folder"  # the missing folder could be a link to anywhere
         elif entry.type == tarfile.LNKTYPE and seen.get(entry.linkname, tarfile.DIRTYPE) == tarfile.DIRTYPE:
             fault = "is a hard link to no file before it"
         elif entry.type not in _TYPES or (entry.type == tarfile.SYMTYPE and not entry.linkname):
@@ -215,9 +216,9 @@ def _folder_entries(root: str, members: Iterator[Entry], left_out: frozenset[str
     go to the file ``spare``, because a later entry may be a hard link to a skipped file.
     """
     shared = {folder for path in left_out for folder in _folders(path)}
-    waiting: dict[str, tarfile.TarInfo] = {}  # shared folders, which come only with what is kept in them
+    waiting: dict[str, tarfile.TarInfo] = {}  # folders with left-out content, yielded only before a kept entry in them
     aside: dict[str, tuple[tarfile.TarInfo, int]] = {}
-    names: dict[str, str] = {}  # by path, the name of a kept entry or of the file with its bytes
+    names: dict[str, str] = {}  # name in the archive, by path, of a kept entry or of the file with its bytes
     for member, given in members:
         path, data = _relative_path(member.name), given
         entry = _renamed_entry(member, f"{root}/{path}" if path else root)

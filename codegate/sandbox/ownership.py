@@ -76,7 +76,7 @@ def parse_owner(text: str) -> Owner | None:
 
 def current_owner() -> Owner:
     """Return the ``Owner`` that identifies this process."""
-    return _owner(os.getpid())  # by process id, so that a fork does not inherit its parent's name
+    return _owner(os.getpid())  # cached by process id, so that a fork is another owner than its parent
 
 
 @cache

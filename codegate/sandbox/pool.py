@@ -160,7 +160,7 @@ class SandboxPool:
                 start = self._starter.submit(self._backend.open, environment, limits)
                 self._warm.append(_ReadySandbox(kind, time.monotonic(), start))
         if found is not None:
-            # A start that failed ahead of need is tried again now, when its error would reach someone.
+            # If a start ahead of need failed, the sandbox is started again now, where the caller gets the error.
             with contextlib.suppress(SandboxError):
                 return found.future.result()
         return self._backend.open(environment, limits)

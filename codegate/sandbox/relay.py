@@ -56,7 +56,7 @@ class Relay:
 
     @staticmethod
     def _serve(connection: socket.socket, answer: Callable[[socket.socket], object]) -> None:
-        with connection, contextlib.suppress(OSError):  # the other end may go at any time
+        with connection, contextlib.suppress(OSError):  # the other end can close the connection at any time
             answer(connection)
 
 
@@ -66,7 +66,7 @@ class _Connection:
 
     Attributes:
         number: the supervisor's number of the connection.
-        end: our socket.
+        end: the relay's socket, which the host function's socket is connected to.
         unread: bytes from the sandbox that are not yet written to ``end``.
         closed_inside: whether the sandbox sends no more bytes.
         ahead: how many bytes were sent that the program inside has not read.
@@ -136,7 +136,7 @@ class _Pump:
         connection = self._open.get(number)
         if connection is None:
             if number <= self._newest:
-                return  # for a connection that this side has closed
+                return  # a late message for a connection that the host has closed
             self._newest = number
             connection = self._open[number] = _Connection(number, self._relay.connect(reply.header["port"]))
         connection.ahead -= reply.header.get("taken", 0)

@@ -1,8 +1,8 @@
 """The system call filter of every sandbox.
 
-The supervisor installs it, and everything that it starts inherits it. Docker brings a filter of its own, which leaves
-open some of what is closed here (io_uring, vsock, signals to the scheduling and limits of another process of the same
-user); bubblewrap brings none. The program is classic BPF as ``seccomp(2)`` describes it, built on the host so that the
+The supervisor installs it, and everything that it starts inherits it. Docker has its own filter, but it allows some
+calls that this one refuses (io_uring, vsock, changes of the scheduling and limits of another process of the same user).
+bubblewrap has no filter. The program is classic BPF as ``seccomp(2)`` describes it, built on the host so that the
 supervisor stays small. Where the filter cannot be installed, the preflight reports it.
 """
 
@@ -30,7 +30,7 @@ _ERRNO: Final = 0x00050000
 _CLONE_NEW: Final = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _FAMILIES: Final = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
 _PRIO_USER: Final = 2
-_SUPERVISOR: Final = 1  # the process id inside: its limits and priority are not for its children to change
+_SUPERVISOR: Final = 1  # process id in the sandbox; other processes must not change its limits and priority
 
 
 _AUDIT: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -72,7 +72,7 @@ def filters() -> dict[str, str]:
 
 def _program(audit: int, calls: Mapping[str, int]) -> Iterator[bytes]:
     yield _step(_LOAD, _ARCHITECTURE)
-    yield _step(_EQUAL, audit, 1, 0)  # no second calling convention with other numbers
+    yield _step(_EQUAL, audit, 1, 0)  # refuses other calling conventions, which have other numbers
     yield _refuse(errno.EPERM)
     yield _step(_LOAD, _NUMBER)
     yield _step(_AT_LEAST, 0x40000000, 0, 1)  # x32 on x86_64
@@ -102,7 +102,7 @@ def _priority() -> list[bytes]:
         _argument(0),
         _step(_EQUAL, _PRIO_USER, 0, 1),
         _refuse(errno.EPERM),
-        _argument(1),  # a process, or a group: the supervisor leads group 1
+        _argument(1),  # a process or a process group; the supervisor leads group 1
         _step(_EQUAL, _SUPERVISOR, 0, 1),
         _refuse(errno.EPERM),
     ]
@@ -116,7 +116,7 @@ def _when(number: int, steps: list[bytes]) -> Iterator[bytes]:
 
 
 def _argument(index: int) -> bytes:
-    return _step(_LOAD, _ARGUMENTS + 8 * index)  # the low half: these arguments are 32 bits wide
+    return _step(_LOAD, _ARGUMENTS + 8 * index)  # the lower half, because these arguments have 32 bits
 
 
 def _refuse(number: int) -> bytes:

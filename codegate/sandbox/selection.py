@@ -29,7 +29,7 @@ Choice = Annotated[
         json_schema_extra={"pattern": _PATTERN},
     ),
 ]
-"""A backend that codegate has or that an installed package adds, with its option after a colon."""
+"""Name of a backend, ours or an installed package's. An option can follow after a colon."""
 
 Factory = Callable[[str, str | None], Backend]
 """Makes a backend from a run's id and the choice's option; raises SandboxUnavailable."""
@@ -60,11 +60,11 @@ def check_choice(text: str) -> Choice:
 def select_backend(choice: Choice, run_id: str) -> Backend:
     """Return the backend that ``choice`` names.
 
-    ``auto`` takes the first of our own that works here.
+    ``auto`` takes the first of codegate's own backends that works here.
 
     Raises:
-        UsageError: there is no such choice, or the daemon has no such runtime.
-        SandboxUnavailable: it does not work here; untrusted code never runs without a sandbox.
+        UsageError: no backend has this name, or the daemon lacks the runtime.
+        SandboxUnavailable: the backend does not work here, or with ``auto`` none does.
     """
     name, _, option = check_choice(choice).partition(":")
     if name != "auto":
@@ -119,5 +119,5 @@ def _bubblewrap(run_id: str, _option: str | None) -> Backend:
     return BubblewrapBackend(run_id)
 
 
-#: In the order in which ``auto`` tries them.
+#: codegate's own backends, in the order in which ``auto`` tries them.
 _BACKENDS: Final[Mapping[str, Factory]] = {"docker": _docker, "bwrap": _bubblewrap}

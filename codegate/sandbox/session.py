@@ -33,7 +33,8 @@ _LOG: Final = logging.getLogger(__name__)
 WORKSPACE: Final = "/workspace"
 TOOLS: Final = "/opt/codegate/tools"
 BESIDE: Final = "/opt/codegate"
-"""Where sandboxes have the folders ``env`` and ``tree`` of a recipe's other builds, below a folder of each name."""
+"""Path in sandboxes of a recipe's further builds. Each build has a folder with its name, which holds ``env`` and
+``tree``."""
 USER_ID: Final = 10001
 RECORDS_BYTES: Final = 16 << 20
 
@@ -43,7 +44,7 @@ _PUT_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 30.0  # added to a command's limit for killing and reaping on a busy machine
 _CHUNK_BYTES: Final = 4 << 20
 _CHUNK_FILES: Final = 2000
-_LONG_PART: Final = 80  # characters of a command's part that the log leaves out: a program's text
+_LONG_PART: Final = 80  # the log leaves out longer arguments, such as a program's text
 
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "HOME": "/tmp/home",  # noqa: S108 - a path inside the sandbox
@@ -57,11 +58,11 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "CI": "1",
     "OMP_NUM_THREADS": "1",
 }
-"""The fixed environment of every command, next to PATH; nothing of the host's environment is in it."""
+"""The fixed environment of every command, next to PATH. No variable of the host is passed on."""
 
 
-# Folders in memory count against its limit. They get at most about two thirds of it together, so that files alone never
-# use up the memory and take the supervisor with them.
+# Folders in memory count against the memory limit. Together they get at most two thirds of it, so files alone never
+# use up the memory, which would end the supervisor.
 
 
 def workspace_bytes(limits: SandboxLimits) -> int:
@@ -301,7 +302,8 @@ KILLED: Final = Completed(
     cpu_seconds=0.0,
     peak_memory_bytes=0,
 )
-"""The supervisor itself was killed for what the command took; of that, only the time that passed is known."""
+"""Result of a command for which the kernel or a limit killed the supervisor itself. Only its duration is known, and set
+later."""
 
 
 def _chunks(files: tuple[SandboxFile, ...]) -> Iterator[tuple[list[list[object]], bytes]]:

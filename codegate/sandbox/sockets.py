@@ -25,7 +25,7 @@ class SocketConnection:
 
     def __init__(self, raw: socket.socket) -> None:
         self._raw = raw
-        self._busy = threading.Lock()  # a descriptor is not closed under a call that waits on it
+        self._busy = threading.Lock()  # keeps ``close`` from closing a descriptor that a call waits on
 
     def send(self, data: bytes, deadline: float) -> None:
         """Send ``data`` before the monotonic time ``deadline``, or raise OSError."""
@@ -79,7 +79,7 @@ class SocketConnection:
             self._raw.shutdown(socket.SHUT_RDWR)
         with self._busy:
             for part in (*around, self._raw):
-                with contextlib.suppress(OSError, ValueError):  # closed before its buffer, a file complains
+                with contextlib.suppress(OSError, ValueError):  # a file closed before its buffer raises
                     part.close()
 
 

@@ -38,9 +38,9 @@ code, text = [take(int.from_bytes(take(8), "big")) for _ in range(2)]
 same = code[:4] == loader.MAGIC_NUMBER
 exec(marshal.loads(code[4:]) if same else compile(text, "supervisor", "exec"), {"__name__": "__main__"})
 """
-"""What ``python3 -I -S -B -c`` is given: read the supervisor's byte code and source from standard input, run it.
+"""Program for ``python3 -I -S -B -c``. It reads the supervisor's byte code and source from standard input and runs it.
 
-A Python of another version than the host's compiles the source, which takes as long as its own start.
+A Python of another version than the host's compiles the source, which doubles its start time.
 """
 
 HEADER_BYTES: Final = 1 << 16
@@ -120,7 +120,7 @@ class SupervisorStream:
             return self.receive(limit, deadline)
         try:
             return carry_connections(self, relay, limit, deadline)
-        except (OSError, RuntimeError) as error:  # no descriptor or thread is left for another connection
+        except (OSError, RuntimeError) as error:  # no descriptor or thread was left for a connection
             raise StreamBroken(f"the sandbox's connections cannot be carried: {error}.") from error
 
     def close(self) -> None:

@@ -35,13 +35,13 @@ _ETC: Final = {
 }
 
 
-# What a package installer needs of the caller's environment: where the indexes are, how to reach them and as whom.
+# Variables of the caller that package installers get: addresses of the indexes, proxies, certificates, credentials.
 _KEPT: Final = re.compile(
     r"(?:ALL|HTTPS|HTTP|NO)_PROXY|(?:all|https|http|no)_proxy|HOME|NETRC"
     r"|(?:NPM_CONFIG_REGISTRY|npm_config_registry)|PIP_INDEX_URL|PIP_EXTRA_INDEX_URL"
     r"|SSL_CERT_DIR|SSL_CERT_FILE|TMPDIR|UV_CACHE_DIR|UV_DEFAULT_INDEX|UV_INDEX(?:_\w+)?|XDG_CACHE_HOME"
 )
-# uv reads none of pip's variables; the first of its own names that is set wins.
+# uv reads none of pip's variables. Here are uv's names for them, of which the first that is set wins.
 _UV_NAMES: Final = {
     "PIP_INDEX_URL": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
     "PIP_EXTRA_INDEX_URL": ("UV_INDEX",),

@@ -15,15 +15,15 @@ from codegate.sandbox.layers import BUILT, TRANSIENT, Source, freeze
 from codegate.sandbox.session import KILLED, SandboxSession
 
 _LOOK_SECONDS: Final = 1.0
-_LOOK_SHARE: Final = 10  # each look counts all files: it gets at most a tenth of the time
+_LOOK_SHARE: Final = 10  # the pause is ten times a look's duration, because a look counts all files
 LISTING: Final = ("-printf", "%i %b\\n")
-"""Arguments of ``find`` that list inodes and blocks.
+"""Arguments of ``find`` that print inode and blocks of each file.
 
-``du`` prints nothing if a folder is moved meanwhile; ``find`` only misses it, and counts it the next time.
+``du`` prints nothing if a folder is moved while it runs; ``find`` only misses the folder and counts it the next time.
 """
 _BLOCK_BYTES: Final = 512
 _REMOVE_SECONDS: Final = 300.0
-_PAGE_BYTES: Final = 1 << 12  # there is no other limit on the number of files
+_PAGE_BYTES: Final = 1 << 12  # bytes that each file counts at least, because the number of files has no limit
 
 
 BuiltFolders: TypeAlias = Callable[[], AbstractContextManager[tuple[Source, Source]]]
@@ -69,7 +69,7 @@ class WatchedSandbox(Sandbox):
         A command that wrote too much is reported as killed, and the sandbox is closed.
         """
         if self._over:
-            return self._session.run(command)  # which says that it is closed
+            return self._session.run(command)  # raises SandboxClosed
         ended, began = threading.Event(), time.monotonic()
         watch = threading.Thread(target=self._watch, args=(ended,), name="codegate-disk", daemon=True)
         watch.start()
@@ -82,11 +82,11 @@ class WatchedSandbox(Sandbox):
                 return self._killed(time.monotonic() - began)
             raise
         finally:
-            ended.set()  # on an interrupt, nobody waits for a look that is under way
+            ended.set()  # an interrupt does not wait for the current look
         watch.join()
         if done.memory_exceeded and not self._over:
-            return done  # which may have ended the machine, and then nobody can look
-        self._look()  # a short command ends before anyone looks
+            return done  # the machine may have ended, so that its disk cannot be measured
+        self._look()  # a short command can end before the first look
         return self._killed(done.wall_seconds) if self._over or self._fault else done
 
     @override
@@ -132,7 +132,7 @@ class WatchedBuild(WatchedSandbox, BuildSandbox):
     @override
     def freeze(self, tracked: Collection[str], archive: Path) -> str:
         places = tuple(f"{BUILT}/{name}" for name in TRANSIENT)
-        # What stays of it, such as folders that may not be written to, is left out all the same.
+        # Content that cannot be removed, as in read-only folders, is left out of the archive as well.
         self._session.run(Command(("rm", "-rf", "--", *places), timeout_seconds=_REMOVE_SECONDS))
         with self._built() as (env, tree):
             return freeze(env, tree, tracked, archive)

@@ -107,7 +107,7 @@ def build_layer(subject: Subject, program: str, layer: Layer | None = None) -> I
         if layer is None:
             done = sandbox.run(Command(("/opt/env/bin/uv", "venv", "--offline", "--python", "{python}", _VENV)))
             expect(done.ok, "uv makes a virtual environment", done)
-        done = run_python(sandbox, f"import os; os.unlink('/opt/env/bin/uv')\n{program}")  # it only makes layers large
+        done = run_python(sandbox, f"import os; os.unlink('/opt/env/bin/uv')\n{program}")  # uv makes layers large
         expect(done.ok, "set-up runs", done)
         archive = Path(folder, "layer.tar")
         sha256 = sandbox.freeze({file.path for file in _TRACKED}, archive)

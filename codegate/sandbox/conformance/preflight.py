@@ -2,7 +2,7 @@
 
 This is done once per run and kind of environment. A backend can be misconfigured in ways that no unit test can see: a
 daemon with its own defaults, a kernel without a filter, a proxy that adds a network, a runtime that ignores a limit. So
-a small program inspects the isolation and uses up every limit. The run goes on only if each of them holds.
+a small program inspects the isolation and uses up every limit. The run goes on only if isolation and limits hold.
 """
 
 import json
@@ -32,16 +32,16 @@ _PROBE: Final = Path(__file__).with_name("probe.py").read_text(encoding="utf-8")
 LIMITS: Final = SandboxLimits(lifetime_seconds=60, memory_bytes=96 << 20, pids=24, disk_bytes=4 << 20, open_files=64)
 _SHARED: Final = "/dev/shm"  # noqa: S108 - the sandbox's own
 _SHARED_BYTES: Final = shared_memory_bytes(LIMITS)
-# What was built may be written to. It may be a folder of the root's, whose others are then closed to this user alone.
+# "/" is mounted writable if BUILT is a folder of the root's file system; permissions then protect its other folders.
 _WRITABLE: Final = {
     "/workspace", "/tmp", _SHARED, BUILT, "/", "/dev/mqueue", "/dev/pts", "/dev/console", "/dev/tty",  # noqa: S108
 }  # fmt: skip
-_SLACK: Final = 1 << 20  # beyond a limit, which a sandbox without it is allowed to take
+_SLACK: Final = 1 << 20  # bytes above a limit that the probe takes in a sandbox without that limit
 _SECONDS: Final = 20.0
 _FLOOD_CAP: Final = 4096
-_FLOOD_BLOCKS: Final = 512  # 32 MiB, of which a capped command never gets to write a tenth
+_FLOOD_BLOCKS: Final = 512  # 32 MiB; a capped command is killed before it has written a tenth
 _TIME_LIMIT: Final = 0.1
-_SHARES: Final = 3  # processes that together take half as much again as there is, each of them half of it
+_SHARES: Final = 3  # processes, each of which takes half of the memory limit, so 1.5 times the limit together
 _MOST_FILES: Final = 60_000
 
 _FULL: Final = frozenset({"ENOSPC", "EFBIG", "EDQUOT"})
@@ -92,7 +92,7 @@ def preflight(backend: Backend, environment: PreparedEnvironment) -> Assurance:
         SandboxError: the isolation has a gap, a limit is not enforced, or the probe could not run.
     """
     with closing(backend.open(environment, LIMITS)) as sandbox:
-        description = backend.describe()  # some is known only now
+        description = backend.describe()  # parts of the description are known only after a sandbox was opened
         seen = read_walls(sandbox)
         walls = _held(backend.name, wall_findings(seen, description, variables_of(environment)))
         limits = _held(backend.name, tuple(_limits(sandbox, description)))

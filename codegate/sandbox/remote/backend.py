@@ -48,9 +48,9 @@ from codegate.sandbox.watched import WatchedBuild, WatchedSandbox
 RUN_LABEL: Final = "codegate-run"
 OWNER_LABEL: Final = "codegate-owner"
 
-_MACHINE: Final = "x86_64"  # of both providers
-_SLACK_SECONDS: Final = 60  # until a machine that was given up ends itself
-_SLACK_BYTES: Final = 512 << 20  # for the machine's own programs and the files that are uploaded
+_MACHINE: Final = "x86_64"  # processor type of both providers' machines
+_SLACK_SECONDS: Final = 60  # beyond a sandbox's lifetime, after which the provider ends the machine
+_SLACK_BYTES: Final = 512 << 20  # memory for the machine's own programs and the uploaded files
 _GIBIBYTE: Final = 1 << 30
 _CLOSE_SECONDS: Final = 15.0
 
@@ -295,7 +295,7 @@ class _Rented(Member):
             self.carrier.connection.close()
 
     def remove(self) -> None:
-        for _ in range(2):  # the provider may have been busy
+        for _ in range(2):  # a second try, because the provider can be busy
             with contextlib.suppress(Exception):
                 self._provider.destroy(self._identity)
                 return
@@ -350,7 +350,7 @@ def _link_settings(environment: RemoteEnvironment, limits: SandboxLimits, *, tot
     """
     folder = PurePosixPath(FOLDER)
     argv = ["bwrap", *isolation(), "--ro-bind", "/usr", "/usr"]
-    for name in ("bin", "lib", "lib64", "sbin"):  # as on Debian
+    for name in ("bin", "lib", "lib64", "sbin"):  # links to /usr, as on Debian
         argv += ["--symlink", f"usr/{name}", f"/{name}"]
     argv += SYSTEM
     for name in ("passwd", "group", "hosts", "nsswitch.conf"):

@@ -25,9 +25,9 @@ _PART: Final = 1 << 18
 _LARGEST: Final = 2 << 30
 
 PLACES: Final = tuple(part for place in _WRITTEN for part in ("--bind", f"{FOLDER}{place}", place))
-"""bubblewrap's arguments that give a sandbox what was unpacked on its machine, to write to."""
+"""bubblewrap's arguments that mount a machine's unpacked folders writable into its sandbox."""
 SYSTEM: Final = tuple(part for name in ETC for part in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}"))
-"""bubblewrap's arguments that show what recorded builds see of ``/etc``."""
+"""bubblewrap's arguments that show a sandbox the paths ``ETC`` of the machine's ``/etc``."""
 
 
 def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer: Layer | None, uv: Path | None) -> None:

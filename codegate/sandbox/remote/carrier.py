@@ -21,7 +21,7 @@ ARCHIVE: Final = "/tmp/codegate.tar.gz"  # noqa: S108 - on a machine that is our
 FOLDER: Final = "/opt/codegate"
 LINK: Final = "link.py"
 
-_PART: Final = 1 << 18  # bytes a line: a line is a request to most providers
+_PART: Final = 1 << 18  # most bytes in a line; most providers need a request per line
 _ERROR_BYTES: Final = 1 << 14
 _LAST_WORDS_SECONDS: Final = 5.0
 _COMMAND: Final = (
@@ -153,7 +153,7 @@ class Carrier:
         elif line.startswith("x") and self._answer is not None:
             if line == "x":
                 self._answer.close()
-            with contextlib.suppress(BrokenPipeError, ValueError):  # nobody reads it any more
+            with contextlib.suppress(BrokenPipeError, ValueError):  # the reader has closed the pipe
                 self._answer.write(base64.b64decode(line[1:]))
         elif line == "m":
             self._memory = True
