@@ -14,7 +14,7 @@ from codegate.candidates.faults import FaultConverter
 from codegate.strict import check_shape
 
 MAX_TOKENS: Final = 100_000_000
-"""A larger token count is treated as unknown."""
+"""Largest accepted token count; larger ones are treated as unknown."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
     total, output = token_count(raw.get(input_name)), token_count(raw.get(output_name))
     whole = token_count(raw.get("total_tokens"))
     if total is not None and output is not None and whole is not None:
-        output = max(output, whole - total)  # some servers count reasoning, which is billed, in the sum alone
+        output = max(output, whole - total)  # some servers count reasoning tokens, which are billed, only in the total
     return Usage(
         input_tokens=total,
         output_tokens=output,

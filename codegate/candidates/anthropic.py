@@ -40,7 +40,7 @@ class AnthropicProvider(SdkProvider):
                 "Remove `seed` and lower `temperature` in the candidate's sampling.",
             )
         super().__init__(spec, endpoint)
-        # Older SDKs add the token of ANTHROPIC_AUTH_TOKEN by themselves, whatever address they talk to.
+        # Older SDKs would send the token of ANTHROPIC_AUTH_TOKEN to any address.
         self._client.auth_token = None
 
     @override
@@ -56,7 +56,7 @@ class AnthropicProvider(SdkProvider):
             request["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
             ]
-            # The next call of the loop repeats all this; what is written to the cache must have a known price.
+            # The next call repeats this conversation, so it is cached, but only at a known price.
             if self._spec.prices is None or self._spec.prices.cache_write is not None:
                 request["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
         return request
@@ -65,7 +65,7 @@ class AnthropicProvider(SdkProvider):
     def _send(self, protocol: str, request: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         del protocol
         named = {name: request[name] for name in ("model", "max_tokens", "messages") if name in request}
-        # Not all versions of the SDK have all others as arguments.
+        # The other fields go into ``extra_body``, because some versions of the SDK lack arguments for them.
         rest = {**{name: value for name, value in request.items() if name not in named}, **self.body}
         create = self._client.messages.with_raw_response.create
         # The SDK refuses long answers without streaming unless the call itself names its timeout.
@@ -109,7 +109,7 @@ def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
 def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "tool_result", "tool_use_id": message.tool_call_id or "", "content": message.text}]
-    # Blank text blocks are refused by the API.
+    # The API refuses blank text blocks.
     blocks = [*message.reasoning, *([{"type": "text", "text": message.text}] if message.text.strip() else [])]
     for call in message.tool_calls:
         try:

@@ -33,7 +33,7 @@ PROVIDER: Final = ModelProvider(
     key_variable="AZURE_OPENAI_API_KEY",
     example=EXAMPLE_CANDIDATE.partition(":")[2],
     connect=AzureProvider,
-    # Its Responses name the deployment and not the model that answered.
+    # Azure's Responses API names the deployment, not the model that answered, so only Chat Completions is used.
     protocols=("chat",),
     telemetry_name="azure.ai.openai",
 )

@@ -24,7 +24,7 @@ class BedrockProvider(UnstreamedProvider):
     """An Anthropic model on Bedrock."""
 
     client = "AnthropicBedrock"
-    # The SDK's own version of the API is newer than what Bedrock's models with a date take.
+    # Bedrock's dated models refuse the newer API version that the SDK sets by default.
     body = {"anthropic_version": "bedrock-2023-05-31"}
 
     def _credentials(self, endpoint: Endpoint) -> Mapping[str, str | None]:
@@ -40,7 +40,7 @@ class BedrockProvider(UnstreamedProvider):
                 "Install codegate-ci[bedrock], or set a Bedrock API key as AWS_BEARER_TOKEN_BEDROCK.",
             ) from error
         try:
-            boto3.Session()  # what signs reads the machine's settings too
+            boto3.Session()  # fails early if the AWS settings that request signing reads are broken
         except BotoCoreError as error:
             raise UsageError(
                 f"the settings of AWS cannot be read: {str(error)[:200]}.", "Unset AWS_PROFILE."
@@ -76,7 +76,7 @@ def _snapshot_of(model: str) -> str:
 
 PROVIDER: Final = ModelProvider(
     address=lambda: f"https://bedrock-runtime.{_region()}.amazonaws.com",
-    # A region begins with letters: of the legacy names of S3, s3-REGION, any customer may have a bucket.
+    # A region begins with letters. Hosts with s3-REGION are legacy names of S3, where any customer can have a bucket.
     hosts=("bedrock-runtime.[a-z][a-z]-*.amazonaws.com", "bedrock-runtime-fips.[a-z][a-z]-*.amazonaws.com"),
     customer_hosts=("*.bedrock-runtime.*.vpce.amazonaws.com",),
     key_variable="AWS_BEARER_TOKEN_BEDROCK",

@@ -12,12 +12,14 @@ from codegate.errors import ExitCode, InfrastructureError
 from codegate.strict import Strict
 
 DEFAULT_OUTPUT_TOKENS: Final = 32_000
-"""Room for a reasoning model; Anthropic requires a limit, and all its models since 2025 accept this one."""
+"""Output limit of a candidate that sets none: enough for a reasoning model, and accepted by all of Anthropic's models
+since 2025, for which a limit is required."""
 
 
 SYSTEM: Final = "system prompt"
 TOOL: Final = "tool "
-"""Names of the parts of an ``AgentPrompt``; a tool's name follows."""
+"""``SYSTEM`` is the name of a part of an ``AgentPrompt``. ``TOOL`` begins the names of the others; a tool's name
+follows."""
 
 
 class Sampling(Strict):
@@ -120,7 +122,7 @@ class AgentPrompt(Strict):
 
     def digests(self) -> dict[str, str]:
         """Return the digest of each part's lines; {} if unknown."""
-        # Sorted, and each line once: which attempt ended first is chance.
+        # Lines are sorted and deduplicated, because their order depends on which attempt ended first.
         digests = {name: digest(sorted(set(lines)))[:16] for name, lines in self.parts.items()}
         return digests if self.attempts > 1 else {}
 
@@ -164,7 +166,7 @@ class Usage(Strict):
 
 
 NO_USAGE: Final = Usage(input_tokens=0, output_tokens=0, cached_tokens=0, reasoning_tokens=0)
-"""Of no call."""
+"""The usage of no calls at all."""
 
 
 StopReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter", "context_overflow"]
@@ -203,7 +205,7 @@ class Completion(CallRecord):
 ProviderFault = Literal[
     "authentication",  # 401, 403: wrong or missing key
     "not_found",  # 404: no such model or address
-    "bad_request",  # 400, 413, 422: the request itself
+    "bad_request",  # 400, 413, 422: the request itself is at fault
     "quota",  # 402, or 429 for an account without credit
     "rate_limit",  # 429
     "overloaded",  # 5xx, 529

@@ -47,11 +47,11 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "thinking": "sampling.thinking",
     "model": "model",
 }
-"""Key of a candidate in codegate.yml, by the name that it has in a request."""
+"""Key in codegate.yml of each setting, by the setting's name in requests."""
 
 _NUMBERS: Final = frozenset({"temperature", "top_p", "seed"})
 
-_NAMES: Final = "|".join(re.escape(name) for name in _SETTINGS if name != "model")  # "model" is in every other message
+_NAMES: Final = "|".join(re.escape(name) for name in _SETTINGS if name != "model")  # "model" is in too many messages
 _NAMED: Final = re.compile(rf"[`'\"]({_NAMES})(?:\.[\w.]+)?[`'\"]|\A({_NAMES})\b")
 _LIMIT_TOO_LARGE: Final = re.compile(
     r"max_(?:completion_|new_|output_)?tokens\W"
@@ -161,5 +161,5 @@ def blames_model_maximum(text: str) -> bool:
 
 
 def _unwrapped(body: object) -> object:
-    body = body[0] if isinstance(body, list) and body else body  # Google's
+    body = body[0] if isinstance(body, list) and body else body  # Google sends a list
     return body.get("error", body) if isinstance(body, dict) else body

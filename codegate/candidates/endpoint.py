@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from codegate.candidates.spec import CandidateSpec
 
 NO_KEY: Final = "none"
-"""Sent to a local server without a key: the SDKs require one."""
+"""Placeholder for the key of a local server that has none, because the SDKs require a key."""
 
-# A narrow grammar instead of a URL parser: no two parsers can disagree about the host of what matches it.
+# A narrow grammar instead of a URL parser: all parsers agree about the host of a URL that matches it.
 _URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:(?P<port>\d{1,5}))?(?P<path>/[A-Za-z0-9._~/-]*)?"
 )
@@ -54,10 +54,10 @@ class Endpoint:
     key_variable: str
     official: bool
     direct: bool
-    """Without a proxy: the address is this machine's, or unencrypted."""
+    """Whether no proxy is used, because the address is this machine's or is unencrypted."""
     keyless: bool = False
     source: Callable[[], str] | None = None
-    """Returns the key, where no variable holds it; called again when the server refuses one."""
+    """Function that returns the key if no variable holds it. It is called again if the server refuses the key."""
 
 
 def check_base_url(url: str, *, allow_http: bool = False) -> bool:
@@ -108,7 +108,7 @@ def owner_of(spec: "CandidateSpec") -> str | None:
     if spec.base_url is None:
         return spec.provider
     for owner in provider_names():
-        with contextlib.suppress(UsageError):  # another candidate's package that is broken
+        with contextlib.suppress(UsageError):  # a provider's package may be broken
             found = model_provider(owner)
             if _has_host(spec.base_url, (*found.hosts, *found.customer_hosts)):
                 return owner
@@ -193,7 +193,7 @@ def resolve_endpoint(
 def _check_address_variable(spec: "CandidateSpec") -> None:
     """Raise UsageError if the provider's SDK would take another address.
 
-    The key is then probably that address's own, and a candidate without a ``base_url`` would send it to the provider.
+    The key then probably belongs to that address, but a candidate without a ``base_url`` would send it to the provider.
     """
     variable = model_provider(spec.provider).address_variable
     named = os.environ.get(variable, "").strip() if variable else ""
@@ -232,7 +232,7 @@ def _address(host: str, url: str) -> _Address | None:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        # Resolvers take "127.1", "0x7f000001" and "2130706433" for addresses.
+        # Resolvers accept "127.1", "0x7f000001" and "2130706433" as addresses.
         if re.fullmatch(r"[0-9.]*|.*\.(0[xX][0-9a-fA-F]*|\d+)|0[xX][0-9a-fA-F]+", host) or ":" in host:
             raise UsageError(f"base URL {url!r} has an unusual spelling of an address.", _RULE) from None
         return None

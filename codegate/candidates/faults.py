@@ -17,13 +17,14 @@ from codegate.candidates.wire import CONNECT_SECONDS, MAX_ANSWER_BYTES, AnswerTo
 
 MESSAGE_CHARACTERS: Final = 300
 LONGEST_RESET_SECONDS: Final = 60.0
-"""Limits are per minute. What OpenAI names is when the whole limit is free again; one request is earlier."""
+"""Longest wait for a rate limit, because limits are per minute. OpenAI names the time until the whole limit is free,
+but a single request is possible earlier."""
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _WITHOUT_PATH: Final = re.compile(r"https?://[^/]+/(?:chat/completions|responses)(?:\?.*)?")
 
 _DECLINING: Final = frozenset({503, 529})
-"""Statuses of an overloaded provider that did not call the model. With other 5xx, the model may have worked."""
+"""HTTP statuses of an overloaded provider that did not call the model. With another 5xx the model may have worked."""
 
 
 class FaultConverter:
@@ -50,7 +51,7 @@ class FaultConverter:
         chain = _chain(error)
         if any(isinstance(link, AnswerTooLargeError) for link in chain):
             return self.malformed(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
-        # Names, not classes: which httpx an SDK stands on depends on its version.
+        # Classes are compared by name, because the HTTP package behind an SDK depends on the SDK's version.
         names = {type(link).__name__ for link in chain}
         if "DecodingError" in names:
             return self.malformed("the answer's compression is broken")
@@ -140,7 +141,7 @@ class FaultConverter:
         found.stop = stop_named(raw) if fault == "bad_request" else None
         found.setting = setting
         worked = fault == "overloaded" and status >= 500 and status not in _DECLINING
-        # A filter reads the prompt, and may be the model's own.
+        # A content filter reads the prompt and may be a part of the model, so the tokens that it charges are unknown.
         if worked or found.stop == "content_filter" or (found.stop is not None and self._charges_declined):
             found.usage = Usage()
         return found

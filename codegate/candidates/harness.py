@@ -1,8 +1,8 @@
 """The files of a repository that an agent gets.
 
-Their paths and bytes identify them. Which files an agent reads by itself is in a table of the agent's own module
-(``Agent.places``). A place is the path of a file or, with a slash at its end, of a folder; it counts at any depth, as
-in ``packages/api/AGENTS.md``.
+Their paths and bytes identify them. The agent's module lists the files that it reads by itself (``Agent.places``). A
+place is the path of a file or, with a slash at its end, of a folder; it counts at any depth, as in
+``packages/api/AGENTS.md``.
 """
 
 import base64
@@ -17,10 +17,10 @@ from codegate.durable import sha256
 from codegate.strict import Strict, fits_pattern
 
 Part = Literal["instructions", "skill", "sub-agent", "command", "servers", "settings"]
-"""What a file is to an agent: ``servers`` and ``settings`` may name MCP servers and hooks."""
+"""Kind of a harness file. Files of the kinds ``servers`` and ``settings`` can name MCP servers and hooks."""
 
 Role = Literal["small", "subagent"]
-"""What an agent asks another model than the candidate's for."""
+"""Use for which an agent calls another model than the candidate's."""
 
 _Path = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(posixpath.normpath)]
 HARNESS_SEPARATOR: Final = ", "

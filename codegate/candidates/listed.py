@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = "genai-prices"
 _PROVIDERS: Final = {"openai": "openai", "anthropic": "anthropic", "gemini": "google", "bedrock": "aws"}
-"""The list's name of a provider, by ours; Azure and Vertex have prices by deployment and region."""
+"""The price list's name of each provider. Azure and Vertex are left out, because their prices depend on deployment or
+region."""
 
 _KINDS: Final = ("input", "output", "cache_read", "cache_write")
-"""Prices that the list has, too. Caches live five minutes: no request asks for more."""
+"""Price fields that the price list also has. Its cache prices are for five minutes, and no request asks for more."""
 
 _STEP: Final = timedelta(minutes=15)
-_STEPS: Final = 96  # of a day: a price may depend on the time of day, and may change before a run ends
+_STEPS: Final = 96  # steps per day: a price can depend on the time of day, and change before a run ends
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,8 @@ class OpenAIProvider(SdkProvider):
             )
         super().__init__(spec, endpoint)
         self._official = endpoint.official
-        # Servers other than OpenAI's know the older name of the limit; OpenAI's newer models only the newer.
-        self._only_newer_name = set[str]()  # models
+        # Other servers accept ``max_tokens``; OpenAI's newer models accept only ``max_completion_tokens``.
+        self._only_newer_name = set[str]()  # models that accept only ``max_completion_tokens``
 
     @override
     def _request(
@@ -66,7 +66,7 @@ class OpenAIProvider(SdkProvider):
 
     @override
     def _spelled(self, request: dict[str, Any]) -> dict[str, Any]:
-        # Which name of the limit the server knows is not the agent's to know.
+        # The agent cannot know which name of the output limit the server accepts.
         newer = self._official or request["model"] in self._only_newer_name
         limit = next((name for name in _LIMIT_NAMES if name in request), None)
         known = "max_completion_tokens" if newer else "max_tokens"

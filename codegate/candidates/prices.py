@@ -13,7 +13,7 @@ from codegate.candidates.conversation import Usage
 from codegate.strict import Strict
 
 UNSEEN_TOKENS: Final = 2_000
-"""Input tokens beyond the request: the provider's own prompt where tools are offered."""
+"""Most input tokens that a provider adds to a request, such as its own prompt for tools."""
 
 _MILLION: Final = Decimal(1_000_000)
 

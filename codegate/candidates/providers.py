@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 SECRET_NAME: Final = re.compile(
     r"(KEY|TOKEN|SECRET|PASSWORD|WEBHOOK|ACCESS_KEY_ID|BEARER_TOKEN_BEDROCK)$", re.IGNORECASE
 )
-"""Ends the names of variables whose values are redacted everywhere; no other holds a key."""
+"""Pattern of the ends of variables' names whose values are redacted everywhere. Only a variable with such a name may
+hold a key."""
 
 EXAMPLE_CANDIDATE: Final = "openai:gpt-5.4-mini-2026-03-17"
-"""The default of `codegate init`, and what messages show: a dated model that has a list price and no announced end."""
+"""Default of `codegate init`, and example in messages: a dated model with a list price and no announced end."""
 
 _GROUP: Final = "codegate.providers"
 _NAMES: Final = ("openai", "anthropic", "azure", "gemini", "bedrock", "vertex")
@@ -76,7 +77,7 @@ def key_variables() -> frozenset[str]:
     """Return the environment variables that hold providers' keys."""
     found: set[str] = set()
     for name in provider_names():
-        with contextlib.suppress(UsageError):  # another package that is broken
+        with contextlib.suppress(UsageError):  # another package's provider may be broken
             found |= {model_provider(name).key_variable, *model_provider(name).not_keys}
     return frozenset(found)
 

@@ -18,16 +18,16 @@ from codegate.candidates.spec import CandidateSpec
 
 MARK: Final = "[redacted]"
 WINDOW: Final = 8
-"""Consecutive characters of a key or its encoding that are redacted."""
+"""Fewest consecutive characters of a key or its encoding that are redacted."""
 SHORTEST: Final = len(MARK)
 """Least length of a secret: shorter values are words such as ``none`` or ``test``, which code needs."""
 LONGEST_WORD: Final = 19
-"""Most characters of a secret that may be a word of the code too."""
+"""Most characters of a secret that can also be a word of the code."""
 
 # Separators within a split key: blanks, line ends, invisible characters, and the zeros of UTF-16.
 _BETWEEN: Final = r"[\s\x00\xad\u034f\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe0f\ufeff]"
 _SPLITTER: Final = re.compile(_BETWEEN)
-# The same, escaped by JSON within a text, such as the arguments of a tool call.
+# The same separators, escaped as JSON within a text, such as in the arguments of a tool call.
 _SPELLED: Final = (
     r"\\+(?:[nrtf]|u(?:0000|00a[0d]|034f|061c|115f|180e|200[b-fB-F]|202[89a-eA-E]|206[0-9]"
     r"|[fF][eE]0[fF]|[fF][eE][fF][fF]))"
@@ -71,7 +71,7 @@ class Redactor:
         self._short = sorted((key for key in known if len(key) < SHORTEST), key=len, reverse=True)
         forms = {form for key in known if len(key) >= SHORTEST for form in _forms(key)}
         self._grams = {form[start : start + WINDOW] for form in forms for start in range(len(form) - WINDOW + 1)}
-        self._forms = sorted(forms, key=lambda form: (-len(form), form))  # one may begin with another
+        self._forms = sorted(forms, key=lambda form: (-len(form), form))  # longest first: one can begin with another
         self._learned = learned
 
     def redact_whole(self, text: str) -> str:

@@ -83,7 +83,7 @@ def model_shutdowns(candidates: Iterable[CandidateSpec]) -> tuple[ModelShutdown,
         account = spec.provider, spec.api_key_env
         if account not in lists:
             lists[account] = ()
-            with contextlib.suppress(CodegateError):  # what a run would refuse says nothing of the model
+            with contextlib.suppress(CodegateError):  # for a candidate that a run would refuse, the list stays empty
                 lists[account] = listed_models(spec)
         check_snapshot(spec, lists[account])
         found.append(model_shutdown(spec, lists[account]))
@@ -156,7 +156,7 @@ def key_from(command: tuple[str, ...]) -> str:
     except subprocess.TimeoutExpired as error:
         raise UsageError(f"{shown} printed no key within {KEY_SECONDS:g} s.", "Try it by hand.") from error
     if done.returncode != 0:
-        # The error may quote a key that was printed before it.
+        # The error output may quote a key that was printed before.
         lines = map(str.strip, done.stdout[:_MAX_KEY].decode("utf-8", "replace").splitlines())
         of_output = Redactor(*(line for line in lines if len(line) >= SHORTEST))
         printed = redactor_for().redact(" ".join(done.stderr[-1000:].decode("utf-8", "replace").split()))

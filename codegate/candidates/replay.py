@@ -219,7 +219,7 @@ def _transcript_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def _parse(kind: type[_Model], path: Path, number: int, line: bytes) -> _Model:
     place = f"{path}, line {number}"
     try:
-        parse_json(line.decode("utf-8"), place)  # refuses what JSON leaves open, such as a key that occurs twice
+        parse_json(line.decode("utf-8"), place)  # also refuses duplicate keys, which pydantic accepts
         return kind.model_validate_json(line, strict=True)
     except UnicodeDecodeError:
         raise UsageError(f"{place} is not UTF-8 text.") from None

@@ -73,7 +73,7 @@ class SdkProvider(ABC):
     charges_declined: ClassVar[bool] = False
 
     def __init__(self, spec: CandidateSpec, endpoint: Endpoint) -> None:
-        sdk = importlib.import_module(self.sdk)  # slow to import
+        sdk = importlib.import_module(self.sdk)  # imported only here, because it is slow
         self._spec, self._protocol = spec, PROTOCOLS[spec.protocol or self.protocol]
         self._key, self._source, self._renewing = endpoint.key, endpoint.source, threading.Lock()
         self._calls = Calls()
@@ -89,7 +89,7 @@ class SdkProvider(ABC):
             default_query=spec.query,
             http_client=bounded_client(sdk.DefaultHttpxClient, endpoint, self._timeout),
         )
-        # The SDKs add the headers of OPENAI_CUSTOM_HEADERS and ANTHROPIC_CUSTOM_HEADERS, whatever address they talk to.
+        # The SDKs would send the headers of OPENAI_CUSTOM_HEADERS and ANTHROPIC_CUSTOM_HEADERS to any address.
         self._client._custom_headers = dict(spec.headers or {})
         self._sends_default_limit = True
 
@@ -105,7 +105,7 @@ class SdkProvider(ABC):
         """Return the models that the server lists; see ``ListsModels``."""
         if not hasattr(self._client, "models"):
             return None
-        with contextlib.suppress(Exception):  # a server without such a list is as good as one that has it
+        with contextlib.suppress(Exception):  # a server need not have such a list
             pages = self._client.models.with_raw_response
             listed = self._calls.run(lambda: pages.list(extra_query=dict(self.list_query)), LIST_SECONDS)
             document = as_document(listed.http_response.content, self._faults)
@@ -135,7 +135,7 @@ class SdkProvider(ABC):
         """
         spoken, spec = PROTOCOLS[protocol], self._spec.candidate_for(request.get("model"))
         answer = self._answer(spec, spoken, dict(request), headers, spec.sampling)
-        # A server that echoes the key must not pass it to the sandbox.
+        # If a server echoes the key, the key must not reach the sandbox.
         shown = self._faults.visible(answer.content.decode("utf-8", "replace")).encode()
         if shown:
             self._check_decoded(self._document(spoken, shown, streamed=answer.streamed), answer.completion)
@@ -238,7 +238,7 @@ class SdkProvider(ABC):
 
         Returns whether a field was dropped.
         """
-        # A sampling parameter that the agent always sends is not the user's to remove.
+        # The user cannot remove a sampling parameter that the agent always sends.
         if refused := [name for name in fields_to_drop(fault.setting, sampling) if name in request]:
             for name in refused:
                 del request[name]

@@ -15,8 +15,7 @@ from codegate.errors import UsageError
 WITHOUT_MODEL: Final = ("replay", "predictions", "reference", "empty")
 _SHORT_FORM: Final = f"A candidate is written provider:model[@base_url], for example {EXAMPLE_CANDIDATE}."
 
-# The base URL begins at the first "@" that a scheme follows: model names may hold "@" and ":" themselves.
-# A model's own name may hold an @, but then neither a port nor localhost follows.
+# The base URL begins at the first "@" before a scheme, localhost or a port, because model names may hold "@" and ":".
 _BASE_URL: Final = re.compile(r"@(?=[A-Za-z][A-Za-z0-9+.-]*://|localhost\b|[A-Za-z0-9.-]+:\d)")
 
 
@@ -72,6 +71,6 @@ def answers_in_file(place: str) -> UsageError:
 
 
 def _shown(text: str) -> str:
-    # What stands before an "@" of an address may be a password.
+    # Text before an "@" in an address can be a password.
     text = re.sub(r"://[^/\s]*@", "://***@", text)
     return repr(text if len(text) <= 120 else text[:117] + "...")

@@ -19,7 +19,7 @@ from codegate.errors import UsageError
 
 _DAY: Final = r"(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])"
 _DATE: Final = rf"[-@](?:(?:20\d\d-?)?{_DAY}|(?:0[1-9]|1[0-2])-20\d\d)"
-"""In a model's name: -2024-08-06, -20251001, @20251001, -0613, -09-2025."""
+"""Pattern of a date in a model's name: -2024-08-06, -20251001, @20251001, -0613, -09-2025."""
 _DATED: Final = re.compile(rf"{_DATE}(?![0-9])")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}")
 _LATEST: Final = re.compile(r"(?i)(?:^|[^a-z0-9])latest(?:$|[^a-z0-9])")

@@ -22,13 +22,13 @@ from codegate.strict import Strict
 SolverName = Literal["single_shot", "tool_loop", "agent"]
 
 MAX_PROMPT: Final = 100_000
-"""Characters of a prompt's text."""
+"""Most characters of a prompt's text."""
 MAX_CALL_SECONDS: Final = 3600
 
 NO_ANSWER: Final = {
     "name", "api_key_env", "api_key_command", "allow_http", "timeout_seconds", "training_cutoff", "prices",
 }  # fmt: skip
-"""Fields that change no answer."""
+"""Fields of a candidate that cannot change its answers."""
 
 _REQUIREMENT: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._-]{1,200}\])?==[0-9A-Za-z.+!_-]{1,60}$"
 
@@ -357,7 +357,7 @@ class CandidateSpec(Strict):
             return None
 
     def settings(self) -> dict[str, str]:
-        """Return the set fields that can change answers, as text."""
+        """Return, as text, the configured fields that can change answers."""
         apart = {"sampling", "agent", "harness", "prompt"}
         fields = self.model_dump(mode="json", exclude=NO_ANSWER | apart, exclude_none=True)
         if self.solver == "single_shot":

@@ -27,7 +27,7 @@ class VertexProvider(UnstreamedProvider):
 
     client = "AnthropicVertex"
     key_attribute = "access_token"
-    # The SDK's own version of the API is newer than the one that Vertex AI documents.
+    # The SDK's default API version is newer than the one that Vertex AI documents.
     body = {"anthropic_version": "vertex-2023-10-16"}
 
     def _credentials(self, endpoint: Endpoint) -> Mapping[str, str | None]:
@@ -79,7 +79,7 @@ def _token() -> str:
             "the file that GOOGLE_APPLICATION_CREDENTIALS names has no credentials.", "Log in again."
         ) from error
     except google.auth.exceptions.GoogleAuthError as error:
-        # What it says may quote the credentials.
+        # The error's text can quote the credentials.
         raise InfrastructureError(
             f"Google gave no access token for GOOGLE_APPLICATION_CREDENTIALS ({type(error).__name__})."
         ) from error

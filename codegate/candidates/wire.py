@@ -159,10 +159,10 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
         UsageError: the environment names a proxy that cannot be used.
     """
     _silence(kind)
-    # The SDK reads them from the environment.
+    # The SDK sets these headers from the environment.
     withheld = frozenset({"openai-organization", "openai-project"} if endpoint.keyless else ())
     client = type("BoundedClient", (_BoundedSend, kind), {"withheld": withheld})
-    # The mounts too: an SDK may read the proxy variables itself, even without ``trust_env``.
+    # Mounts are needed as well: an SDK may read the proxy variables itself, even without ``trust_env``.
     direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.direct else {}
     try:
         return client(
@@ -170,11 +170,11 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
             follow_redirects=False,
             timeout=timeout,
             trust_env=not endpoint.direct,
-            # One connection a call: the deadline can cut it, and an idle one cannot have died meanwhile.
+            # Each call has its own connection: the deadline can cut it, and no idle connection can have died.
             headers={"Connection": "close", "Accept-Encoding": "identity"},
         )
     except Exception as error:
-        # The error may quote the proxy's password. Its class is of whichever httpx the SDK stands on.
+        # The error can quote the proxy's password. Its class depends on the HTTP package behind the SDK.
         if not isinstance(error, (ValueError, ImportError)) and type(error).__name__ != "InvalidURL":
             raise
         raise UsageError(

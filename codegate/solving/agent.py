@@ -34,16 +34,18 @@ from codegate.suite import Environment, Problem, Tree
 OpenForAgent: TypeAlias = Callable[
     [Problem, Sequence[Environment], float], AbstractContextManager[tuple[Sandbox, str | None]]
 ]
-"""Opens a sandbox of a problem's environment for so many seconds, with what agent and servers are installed in.
+"""Opens a sandbox for a problem, with the packages of agent and MCP servers, for a number of seconds.
 
-With it comes a digest of the versions that were installed; None where nothing was."""
+The sandbox comes with a digest of the installed versions; None if nothing was installed.
+"""
 
 KEY: Final = "no-key-is-needed-here"
 _OUTPUT_BYTES: Final = 8 << 20
 _MOST_FILES: Final = 200
 _MOST_WARNINGS: Final = 10
 _MOST_WAITING: Final = 0.25
-"""Share of an attempt's time that it may have waited: above it, running out of time is no fault of its own."""
+"""Largest share of an attempt's time that may be spent waiting. If it was more, running out of time is a fault, not the
+agent's failure."""
 
 
 class AgentFailed(InfrastructureError):
@@ -147,7 +149,7 @@ def agent_attempt(
         patch_error=left.error,
         dropped=patches.dropped,
         tests=patches.tests,
-        # Not the conversation's messages: an agent puts examples there, as if its model had written them.
+        # Only real answers count: the conversation can hold an agent's examples that look like answers.
         contains_code=bool(patches.patch) or any(contains_code(completion.text) for completion in completions),
         stop=_stop(ended_by, completions),
         tool_calls=sum(len(completion.tool_calls) for completion in completions),

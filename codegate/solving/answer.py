@@ -11,7 +11,7 @@ from codegate.suite import MAX_PATCH_BYTES, Changes, Tree, TreeFile, make_patch
 
 MAX_DROPPED: Final = 1000
 MAX_FILES: Final = 10_000
-"""Changed files of an answer: git takes minutes over many more in one folder."""
+"""Most changed files of an answer. For many more in one folder, git takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def answer_patches(base: Tree, changes: Changes, dropped: Iterable[DroppedPath])
             (tests if path in own else kept)[path] = file
     while _bytes(patch := make_patch(base, kept)) > MAX_PATCH_BYTES:
         sizes = {path: _size(base.get(path)) + _size(file) for path, file in kept.items()}
-        weights = {path: len(path) + size for path, size in sizes.items()}  # a patch names empty files, too
+        weights = {path: len(path) + size for path, size in sizes.items()}  # a patch names even empty files
         for path in paths_to_drop(weights, sum(weights.values()) // 2):
             others.append(too_large(path, sizes[path], f"a patch may have {MAX_PATCH_BYTES} bytes"))
             del kept[path]

@@ -12,11 +12,11 @@ from codegate.strict import Strict
 
 AttemptStop = Literal[
     "answered",  # the model ended by itself
-    "iterations",  # the tool loop's limit was reached; what had been edited by then counts
-    "length",  # the output limit truncated the answer; what was complete by then counts
-    "context_overflow",  # the conversation does not fit the model's context; what had been edited by then counts
+    "iterations",  # the tool loop's limit was reached; earlier edits count
+    "length",  # the output limit truncated the answer; complete edits count
+    "context_overflow",  # the conversation does not fit the model's context; earlier edits count
     "refusal",  # the model or the provider's filter declined
-    "limit",  # the attempt's minutes, tokens or dollars were used up; what had been edited by then counts
+    "limit",  # the attempt's minutes, tokens or dollars were used up; earlier edits count
 ]
 
 
@@ -127,7 +127,8 @@ class Attempt(AttemptSummary):
 
 
 ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
-"""Makes one model call, given its request's approximate bytes; adds retries, budgets and limits."""
+"""Makes one model call with retries, budgets and limits. The second argument is the request's approximate size in
+bytes."""
 
 
 def call_fields(completions: Sequence[Completion]) -> dict[str, Any]:

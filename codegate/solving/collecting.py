@@ -33,7 +33,7 @@ node_modules/
 venv/
 *.egg-info/
 """
-"""What a repository without rules of its own ignores: what tools leave behind."""
+"""Ignore rules for a repository that has none. They match files that common tools leave behind."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _collected(sandbox: Sandbox, base: Tree, is_left_out: Callable[[str], bool])
     listing = _run_collector(sandbox, {"given": given}, _LISTING_BYTES)
     found: dict[str, tuple[Any, int]] = {**listing["changed"], **listing["new"]}
     rules = {path: TreeFile(base64.b64decode(text)) for path, text in listing["rules"].items() if is_plain_path(path)}
-    # Rules are read, and a new file of them is no answer.
+    # Files with ignore rules are only read; a new one is not a part of the answer.
     new = [path for path in listing["new"] if path not in rules]
     odd = [path for path in new if not is_plain_path(path)]
     plain = sorted({*new}.difference(odd))
@@ -87,7 +87,7 @@ def _collected(sandbox: Sandbox, base: Tree, is_left_out: Callable[[str], bool])
     tests = {path: found[path][1] for path in own if path in found}
     if sum(sizes.values()) + sum(tests.values()) <= MAX_CHANGED_BYTES and all(found[p][0] in _MODES for p in tests):
         sources, sizes = [*sources, *own], {**sizes, **tests}
-    # Base 64 takes four bytes for three.
+    # Twice the size, because base64 takes four bytes for three.
     texts = _run_collector(sandbox, {"read": [*sizes]}, 2 * MAX_CHANGED_BYTES) if sizes else {}
     changes: dict[str, TreeFile | None] = {path: None for path in sources if path not in found}
     for path in sizes:

@@ -17,13 +17,14 @@ from codegate.solving.workspace import decode_text
 from codegate.suite import Problem, Tree
 
 BUDGET: Final = 60_000
-"""Characters of the files that are shown."""
+"""Most characters of the files that a prompt shows."""
 MAX_LISTED: Final = 400
 CHARACTERS_PER_TOKEN: Final = 3
-"""Source code has three to four in most models' tokens; fewer here, so that a limit in tokens holds."""
+"""Assumed characters per token. In most models' tokens code has three to four; the lower value keeps a token limit."""
 
 CHUNK_LINES: Final = 120
-"""Lines of the separately ranked pieces of a file that exceeds a third of the budget."""
+"""Number of lines in each piece of a large file. Pieces are ranked separately if the file exceeds a third of the
+budget."""
 
 _K1: Final = 1.2
 _B: Final = 0.75
@@ -52,7 +53,8 @@ class _Piece:
 
 
 ShowContext: TypeAlias = Callable[[Problem, Tree, int | None], str]
-"""Returns what a prompt shows of a problem's base tree, in at most so many characters where there is a limit."""
+"""Function that returns a prompt's text about a problem's base tree. The number limits its characters; None: no limit.
+"""
 
 
 def show_context(problem: Problem, base: Tree, most: int | None) -> str:
@@ -63,7 +65,7 @@ def show_context(problem: Problem, base: Tree, most: int | None) -> str:
     """
     if most is None:
         return _context(problem, base, BUDGET, None)
-    # What stands around the files is short beside them: twice is enough.
+    # The budget shrinks until the whole text fits, because headings and the list take space as well.
     for share in (BUDGET, most - most // 4, most // 2, most // 4, 0):
         text = _context(problem, base, min(BUDGET, share), most // 4)
         if len(text) <= most:

@@ -67,7 +67,7 @@ def parse_edits(text: str) -> ParsedEdits:
     while position < len(lines) and max(len(edits), len(problems)) <= MAX_EDITS:
         line = lines[position]
         if _SEARCH.fullmatch(line.strip()):
-            diff = None  # a block within a fenced diff takes precedence
+            diff = None  # a SEARCH block within a fenced diff takes precedence
             path = _path_above(lines, position) or path
             end, block = _block(lines, position)
             if block is None:
@@ -139,7 +139,7 @@ def _apply_block(workspace: Workspace, edit: BlockEdit) -> None:
         return
     content = workspace.content(edit.path)
     lines = content.split("\n")
-    # One search for whole lines over the text: line by line, a hostile answer takes quadratic time.
+    # One search in the whole text, because a comparison line by line takes quadratic time for a hostile answer.
     text = "\n" + "\n".join(line.removesuffix("\r") for line in lines) + "\n"
     wanted = "\n" + "\n".join(edit.search) + "\n"
     found = text.find(wanted)
@@ -170,7 +170,7 @@ def _path_above(lines: list[str], position: int) -> str:
             continue
         fence = _FENCE.fullmatch(line)
         if fence is not None:
-            # ```python src/app.py
+            # The path may follow the language: ```python src/app.py
             rest = line.strip().lstrip("`~").split()
             named = [word for word in rest if "/" in word or "." in word]
             if named:

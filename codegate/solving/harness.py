@@ -23,8 +23,8 @@ from codegate.suite import GitError, Problem, Tree, TreeFile, git, is_plain_path
 from codegate.suite.git import user_setting
 
 MAX_HARNESS_BYTES: Final = 1 << 20
-"""Of all files together: every run and baseline of the candidate holds them."""
-_MAX_LINKED: Final = 100_000  # paths through links
+"""Most bytes of all harness files together, because every run and baseline of the candidate holds them."""
+_MAX_LINKED: Final = 100_000  # most paths through links
 _IMPORTING: Final = ("instructions", "servers", "settings")
 
 
@@ -75,7 +75,7 @@ def _own_ignores() -> tuple[str, ...]:
     Agents name their personal settings there, which may hold keys. Nothing else of the user's configuration counts.
     """
     usual = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
-    with contextlib.suppress(RuntimeError, OSError):  # no home, or one that this user cannot read
+    with contextlib.suppress(RuntimeError, OSError):  # there is no home folder, or it is unreadable
         place = Path(user_setting("core.excludesFile", "--type=path") or usual).expanduser()
         return (f"--exclude-from={place}",) if place.is_file() else ()
     return ()

@@ -32,7 +32,7 @@ def read_agent_files(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     for name in agent.files:
         check_named_file(folder, name, "agent's file")
     texts = tuple(read_text(folder / name, _MAX_FILES) for name in agent.files)
-    if sum(map(len, texts)) > _MAX_FILES:  # every run and baseline of the candidate holds them
+    if sum(map(len, texts)) > _MAX_FILES:  # limited, because every run and baseline of the candidate holds them
         raise UsageError(
             f"candidate {candidate.label}: the files of its agent have over {_MAX_FILES} characters together.",
             "Leave some out, or bring them as a package (`install`).",
@@ -112,6 +112,6 @@ def _environment(name: str, candidate: CandidateSpec, recipe: Recipe) -> Environ
     """
     as_of, today = candidate.agent.as_of if candidate.agent else None, _today()
     end = f"{as_of}T00:00:00Z"
-    # Builds are found again by their recipes: without a date of its own, one of another day would be.
+    # Builds are cached by recipe. Without ``as_of``, the day keeps builds of earlier days from being used again.
     dates = {"UV_EXCLUDE_NEWER": end, "npm_config_before": end} if as_of is not None else {"CODEGATE_DAY": str(today)}
     return environment_of(name, recipe.model_copy(update={"env": dates}), "", day=as_of or today)

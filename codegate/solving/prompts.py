@@ -90,7 +90,7 @@ QUESTION_USER: Final = """\
 """
 
 SOLVER_VERSION: Final = "4"
-"""Raised when context, ranking, tool limits, edits or the texts of questions change."""
+"""Version of the solvers. It changes with the context, the ranking, tool limits, edits or the texts of questions."""
 
 _TEXTS: Final[dict[SolverName, tuple[str, str]]] = {
     "single_shot": (SINGLE_SHOT_SYSTEM, SINGLE_SHOT_USER),
@@ -159,7 +159,7 @@ def check_named_file(folder: Path, name: str, what: str) -> None:
 
     ``name`` is the file's path in the configuration; ``what`` is its kind, for the message.
     """
-    # Over a linked folder a pull request could have anything of the machine sent, its environment included.
+    # Through a linked folder a pull request could have any file of the machine sent, such as its environment.
     place = Path(os.path.realpath((folder / name).parent))
     if not is_plain_path(name) or not place.is_relative_to(os.path.realpath(folder)):
         raise UsageError(f"the {what} {name[:100]!r} is no path below the folder of the configuration.", "Move it.")

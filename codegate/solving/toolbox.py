@@ -15,7 +15,7 @@ from codegate.suite import Tree
 from codegate.wording import encodable
 
 TestTool: TypeAlias = Callable[[Tree], tuple[str, float]]
-"""Runs the public tests on a tree, in a sandbox of the caller's; returns their output and seconds."""
+"""Runs the public tests on a tree, in a sandbox that the caller opens. Returns their output and the seconds."""
 
 MAX_ARGUMENTS: Final = 2 << 20
 MAX_RESULT: Final = 100 << 10

@@ -54,7 +54,7 @@ AGENTS: Final[dict[str, Agent]] = {
 _GROUP: Final = "codegate.agents"
 
 _NAMING: Final = {"npx": ("-p", "--package"), "uvx": ("--from",)}
-"""The option that names the package, where it is not what is to run."""
+"""Options that name the package if it differs from the program to run."""
 _PLAIN: Final = ("-y", "--yes", "-q", "--quiet")
 _NPM: Final = re.compile(r"((?:@[a-z0-9~][\w.~-]{0,100}/)?[a-z0-9~][\w.~-]{0,100})(?:@[\w.^~*-]{1,60})?")
 _PYPI: Final = re.compile(r"([A-Za-z0-9][\w.-]{0,100})(?:\[[\w,.-]{1,100}\])?(?:(?:==|@)[\w.!+-]{1,60})?")
@@ -93,14 +93,14 @@ def agent_named(name: str) -> Agent:
         UsageError: another package's agent cannot be loaded, or is no ``Agent`` of that name.
     """
     found = AGENTS.get(name) or load_plugin(_GROUP, name)
-    if not isinstance(found, Agent) or getattr(found, "name", None) != name:  # the class may have none
+    if not isinstance(found, Agent) or getattr(found, "name", None) != name:  # the class may lack a name
         raise UsageError(f"the entry point {name!r} of {_GROUP} is no Agent with this name.", "Update the package.")
     return found
 
 
 @cache
 def harness_places() -> Mapping[str, Part]:
-    """Return the repository's paths that any agent reads.
+    """Return the paths that any agent reads, with their kinds.
 
     Files of an old commit at these paths are shown to no agent.
 
@@ -140,7 +140,7 @@ def mcp_servers(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[s
     """Yield the name and settings of each MCP server."""
     for file in harness.laid or ():
         if file.path == harness.mcp or part_of(file.path, agent.places) == "servers":
-            with contextlib.suppress(ValueError):  # the folder of a run may hold anything
+            with contextlib.suppress(ValueError):  # files in a run's folder may be broken
                 yield from agent.servers(file.path, file.text).items()
 
 
@@ -169,7 +169,7 @@ def _package(server: Mapping[str, Any]) -> ServerPackage | None:
             at += not value
             named = value or "".join(words[at : at + 1])
         elif option not in _PLAIN:
-            return None  # it may ask for another package, or for another index
+            return None  # an unknown option can ask for another package or index
         at += 1
     run = "".join(words[at : at + 1])
     asked = named or run

@@ -18,9 +18,9 @@ _SHOWN = (
     "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch",
     "SubagentStart", "SubagentStop", "Stop",
 )  # fmt: skip
-"""Events whose hooks the output shows. The hooks of SessionEnd, for one, run without a word in it."""
+"""Events whose hook runs are in the output. Hooks of other events, such as SessionEnd, leave no trace in it."""
 _BLOCKS = 2
-"""Exit code of a hook that works and blocks what the agent does."""
+"""Exit code of a working hook that blocks the agent's action."""
 
 
 def _numbers(version: str) -> list[int]:

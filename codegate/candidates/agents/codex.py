@@ -9,7 +9,7 @@ from typing import Any
 from codegate.candidates.agents.contract import HOME, MODULES, WORKSPACE, Agent, Start, Task, events_of
 from codegate.candidates.harness import part_of
 
-_HOOKS = "--dangerously-bypass-hook-trust"  # it warns of this flag, which is ours
+_HOOKS = "--dangerously-bypass-hook-trust"  # Codex warns of this flag, which codegate sets
 
 
 class Codex(Agent):
@@ -57,7 +57,7 @@ stream_idle_timeout_ms = 3600000 }}"""
             more = [_HOOKS] if harness.hooks and own else []
             if harness.mcp is not None and (named := harness.file(harness.mcp)) is not None:
                 for name, server in self.servers(harness.mcp, named.text).items():
-                    if "command" in server:  # of a server elsewhere there is none here
+                    if "command" in server:  # a remote server has no command
                         kept = {key: server[key] for key in ("command", "args", "env") if key in server}
                         servers += f"mcp_servers.{_toml(name)} = {_toml(kept)}\n"
         return Start(

@@ -18,12 +18,12 @@ WORKSPACE = "/workspace"
 HOME = "/tmp/home"  # noqa: S108 - inside the sandbox
 FOLDER = "/opt/codegate/agent"
 SITE = f"'{FOLDER}/env/venv/lib/python%d.%d/site-packages' % sys.version_info[:2]"
-"""The folder of the agent's own packages, as an expression of Python."""
+"""Python expression for the folder of the agent's own packages."""
 MODULES = f"{FOLDER}/env/package/node_modules"
 _RUN = ("command", "args")
 _SERVERS = ("mcpServers", "mcp_servers", "mcp")
 
-#: Runs an installed module, or a file, with the agent's own packages: what it starts gets the environment's instead.
+#: Run an installed module, or a file, with the agent's packages. Programs that it starts get the environment's.
 PYTHON_MODULE = (
     "{python}", "-I", "-c",
     f"import runpy, sys; sys.path.insert(0, {SITE}); sys.argv = sys.argv[1:]; "
@@ -132,7 +132,7 @@ class Agent(ABC):
         file's content.
         """
         found: Any = {}
-        with contextlib.suppress(ValueError):  # the agent itself says that the file is broken
+        with contextlib.suppress(ValueError):  # the agent itself reports a broken file
             found = _document(path, text)
         for words in _commands(found):
             for word in words.split():

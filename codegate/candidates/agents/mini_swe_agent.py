@@ -15,7 +15,7 @@ class MiniSweAgent(Agent):
     package = "mini-swe-agent"
     tried = "2.4.6"
     protocols = ("chat",)
-    # Without `mcp` the LiteLLM that it resolves to can make no call.
+    # The version of LiteLLM that is installed with it cannot make calls without `mcp`.
     beside = ("mcp",)
     least_python = 10
 

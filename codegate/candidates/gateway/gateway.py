@@ -32,18 +32,21 @@ PING_SECONDS: Final = 10.0
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
 _BETA: Final = re.compile(r"(?!context-1m-)[a-z0-9][a-z0-9-]{0,63}")
-"""A beta passes with the fields that it allows, since fields are checked themselves. One has another price."""
+"""Names of betas that are passed on; the fields that they allow are checked separately. ``context-1m`` is refused,
+because it has another price."""
 _MOST_BODY_BYTES: Final = 2 * MAX_BODY_BYTES
-"""Limit for all requests in progress together: while one is checked, it takes several times its size."""
+"""Most bytes of all requests in progress together. Checking a request takes several times its size in memory."""
 _MOST_BETAS: Final = 50
 _MOST_REASONS: Final = 50
-"""Most names of refused things that are counted one by one."""
+"""Most names of refused things that have their own count."""
 _OVER: Final = "a call over a limit"
 
 MakeCall: TypeAlias = Callable[[Callable[[], Completion], int, Callable[[], None]], Completion]
-"""Makes a model call with retries, budget and journal, given its request's size in bytes.
+"""Makes a model call with retries, budget and journal.
 
-The last argument is called when a request is about to be sent, a repeated one too; its error ends the call unsent."""
+The arguments are: the function that sends the request, the request's size in bytes, and a function that is called
+before each try. An error of the last function ends the call unsent.
+"""
 
 
 class ForwardingProvider(Protocol):
@@ -157,7 +160,8 @@ class Gateway:
     def close(self) -> None:
         """Send no further request, because the agent has ended.
 
-        Answers under way are recorded only after a ``failure``: the attempt's next start can use them.
+        Answers that still arrive are recorded only if ``failure`` is set, because the attempt's next start can use
+        them.
         """
         with self._lock:
             self._closed = True
@@ -284,7 +288,7 @@ class Gateway:
                 self._meter.take(len(body), kept.completion.usage)
             else:
                 self._call(once, len(body), lambda: self._begin(len(body)))
-                # Redacting takes long, and every call that is about to be sent waits for the lock.
+                # Redacted outside of the lock, because it takes long and other calls wait for the lock.
                 prepared = self._paid.prepare(turn, answers[-1])
                 with self._lock:
                     if self._records:
@@ -325,7 +329,7 @@ class Gateway:
 
     @property
     def _records(self) -> bool:
-        # No file may be left beside an attempt that is written.
+        # Once an attempt is written, no file with its paid answers may be left.
         return not self._closed or self.failure is not None
 
     def _refuse(self, http: HttpConnection, status: int, what: str, message: str) -> None:

@@ -76,7 +76,7 @@ class Meter:
         self._calls = 0
         self._tokens = 0
         self._usd = ledger.spent
-        self._lost = ledger.spent  # the part of requests that failed or were interrupted
+        self._lost = ledger.spent  # dollars of failed or interrupted requests
         self._declined = False
         self.reached: str | None = None
 
@@ -112,7 +112,7 @@ class Meter:
     def settle(self, request_bytes: int, usage: Usage, failed: ProviderFault | None = None) -> None:
         """Replace a request's reserved cost by the real one.
 
-        If the real one is unknown, the reserved cost stays. Tokens of a request that ``failed`` do not count.
+        If the real cost is unknown, the reserved cost stays. Tokens of a request that ``failed`` do not count.
         """
         paid = self._cost(request_bytes, usage)
         with self._lock:

@@ -16,7 +16,7 @@ from codegate.strict import parse_json, printable
 
 _MOST_TOOLS: Final = 200
 _MOST_TEXT: Final = 1_000_000
-"""Characters of a system prompt and its tools that are recorded together."""
+"""Most characters that are recorded of a system prompt and its tools together."""
 
 
 def read_document(request: HttpRequest) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _stable_lines(text: str, model: str) -> tuple[str, ...]:
 
 
 def _date_pattern(now: datetime) -> str:
-    # Not of numbers that stand apart: a line with them would be left out on one day, and differ on the next.
+    # Single numbers do not match: a line with one would be left out on some days only, and so differ between days.
     year, month, day = now.year, f"(?:0?{now.month}|{now:%B}|{now:%b})", f"0?{now.day}(?:st|nd|rd|th)?"
     between, clock = r"\D{1,2}", r"(?: [0-9:]+(?: \w+){0,2})?"
     orders = (

@@ -33,7 +33,7 @@ _PARTS: Final = frozenset({"text", "refusal", "thinking"})
 _ROLES: Final = {"developer": "system", "function": "tool"}
 
 EXTRA: Final = "extra_content"
-"""Of a tool call: what a provider wants back unchanged."""
+"""Field of a tool call whose value the provider wants back unchanged."""
 
 
 class ChatCompletions(ModelProtocol):
@@ -112,7 +112,7 @@ class ChatCompletions(ModelProtocol):
         made = [call for call in objects_in(message.get("tool_calls")) if isinstance(call.get("function", {}), dict)]
         functions = [(call.get("id"), call.get("function", {})) for call in made]
         calls = reader.calls([(key, function.get("name"), function.get("arguments")) for key, function in functions])
-        # Gemini's signed thoughts, without which it refuses the next turn (ai.google.dev, "Thought signatures").
+        # Gemini refuses the next turn without its signed thoughts (ai.google.dev, "Thought signatures").
         signed = [{"call": n, EXTRA: call[EXTRA]} for n, call in enumerate(made) if isinstance(call.get(EXTRA), dict)]
         finish = choice.get("finish_reason")
         stop = reader.stop("finish_reason", "stop" if finish is None else finish, _STOP, calls)

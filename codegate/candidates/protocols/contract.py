@@ -35,8 +35,8 @@ class ModelProtocol(ABC):
     Attributes:
         name: its name in candidates and agents.
         path: path of its one endpoint, below the version.
-        fields: fields that a request may have. Others are dropped: they set what the provider stores, bills or runs by
-            itself.
+        fields: fields that a request may have. Other fields are dropped, because they set what the provider stores,
+            bills or runs by itself.
         conversation_fields: fields that hold the conversation: text, tool calls and their results, and nothing else.
         limits: the names of the output limit, the current one first.
         limit_required: whether a request has to set an output limit.
@@ -151,7 +151,7 @@ class ModelProtocol(ABC):
 
     @abstractmethod
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
-        """Return an answer, parsed.
+        """Return the parsed answer.
 
         ``document`` is the answer's JSON; ``reader`` checks its fields.
 

@@ -33,7 +33,7 @@ _STOP: Final[dict[str, StopReason]] = {
 _TEXTS: Final = frozenset({"text", "tool_reference"})
 _BLOCKS: Final = _TEXTS | {"tool_use", "tool_result", "search_result", "thinking", "redacted_thinking"}
 _LEAST_THINKING: Final = 1024
-"""Tokens: the API takes no smaller budget."""
+"""Smallest thinking budget, in tokens, that the API accepts."""
 _AT_CLIENT: Final = re.compile(r"|custom|(?:bash|text_editor|memory)_[0-9]{1,20}")
 _PIECES: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
@@ -63,10 +63,10 @@ class Messages(ModelProtocol):
         cleaned = super().clean(request, model, sampling)
         kept = cleaned.request
         if not all(as_text(edit.get("type")).startswith("clear_") for edit in _edits(kept.get("context_management"))):
-            del kept["context_management"]  # a summary by the model is not in the usage that is reported
+            del kept["context_management"]  # reported usage lacks the tokens of summaries that the model writes
         for part in nested_objects([kept.get(name) for name in (*self.conversation_fields, "tools")]):
             if isinstance(part.get("cache_control"), dict):
-                part["cache_control"] = {"type": "ephemeral"}  # a longer one has another price
+                part["cache_control"] = {"type": "ephemeral"}  # longer caching has another price
         thinking = kept.get("thinking")
         budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
         if isinstance(budget, int) and budget >= kept["max_tokens"]:
@@ -110,7 +110,7 @@ class Messages(ModelProtocol):
                     return event
                 case "message_start" if isinstance(event.get("message"), dict):
                     document = dict(event["message"])
-                    if isinstance(usage := document.get("usage"), dict):  # its output is counted before there is any
+                    if isinstance(usage := document.get("usage"), dict):  # its output count comes before any output
                         document["usage"] = {name: usage[name] for name in usage if name != "output_tokens"}
                 case "content_block_start" if isinstance(event.get("content_block"), dict):
                     blocks[str(event.get("index"))] = {**event["content_block"], "json": ""}

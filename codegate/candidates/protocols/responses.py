@@ -35,7 +35,7 @@ _ITEMS: Final = _TOOL_HOLDERS | {
     *_WITH_PARTS, "function_call", "custom_tool_call", "local_shell_call", "local_shell_call_output", "shell_call",
     "shell_call_output", "apply_patch_call", "apply_patch_call_output", "tool_search_call",
 }  # fmt: skip
-"""What an input may hold: nothing that the provider ran, stored or has to fetch."""
+"""Types of items that an input may hold. The provider neither ran nor stored any of them, and has to fetch none."""
 _STORED: Final = ("previous_response_id", "conversation", "prompt")
 _STOP: Final[dict[str, StopReason]] = {
     "completed": "stop",
