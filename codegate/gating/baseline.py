@@ -1,8 +1,8 @@
 """The files of the pinned baseline: ``baseline.json`` and ``codegate.lock``.
 
-The first holds the samples, the second names the first and its digests. Both are untrusted input: capped in size,
-strictly typed, and refused unless their digests agree. A missing or broken baseline is an error with a remedy, never
-"nothing to compare, so pass".
+``baseline.json`` holds the samples; ``codegate.lock`` names that file and its digests. Both are untrusted: capped in
+size, strictly typed, and refused unless their digests agree. A missing or broken baseline is an error with a remedy,
+never "nothing to compare, so pass".
 """
 
 import json
@@ -95,10 +95,10 @@ class Baseline(Strict):
 
     Attributes:
         created: UTC time of the last pinning or refresh.
-        codegate: version that wrote it.
+        codegate: the version of codegate that wrote the file.
         spec: the candidate as configured, so that fresh samples of it can be made.
         complete: every problem has every sample and none was lost to infrastructure.
-        provenance: who changed it, oldest first; a reset starts a new list.
+        provenance: the changes of the baseline, oldest first; a reset starts a new list.
         digest: SHA-256 of the canonical JSON of everything else in the file.
     """
 
@@ -116,7 +116,8 @@ class Baseline(Strict):
     @field_validator("spec", mode="before")
     @classmethod
     def _spec_as_in_a_run(cls, value: object) -> CandidateSpec:
-        # Its own validators take JSON apart, so that strict types would refuse every date, tuple and price in it.
+        # The validators of CandidateSpec get Python objects, in which strict types would refuse dates, tuples and
+        # prices.
         return CandidateSpec.model_validate(value, strict=False)
 
     def computed_digest(self) -> str:
@@ -131,7 +132,7 @@ class Baseline(Strict):
         """Return how old the newest samples are."""
         newest = max(datetime.fromisoformat(run.finished) for run in self.runs)
         days = ((now or datetime.now(UTC)) - newest).days
-        if days < -1:  # clocks of two machines may differ by a little
+        if days < -1:  # the clocks of two machines can differ a little
             return Age(None, "future")
         return Age(max(days, 0), "expired" if days >= EXPIRE_DAYS else "old" if days >= WARN_DAYS else "fresh")
 
@@ -148,7 +149,7 @@ class Age:
     state: Literal["fresh", "old", "expired", "future"]
 
     def words(self) -> str:
-        """Return a warning unless the age is ``fresh``, else ""."""
+        """Return a warning about an old baseline; "" if ``fresh``."""
         match self.state:
             case "old":
                 return f"its newest samples are {self.days} days old; refresh it with fresh runs of the same model"
@@ -161,7 +162,7 @@ class Age:
 
 
 WORKFLOW_FILE: Final = r"^\.github/workflows/(?:[^/\s]| ){1,200}\.ya?ml$"
-"""Path of a workflow's file. GitHub takes any letters and signs in its name, and blanks."""
+"""Pattern of a workflow file's path. GitHub allows any characters in the file's name, blanks included."""
 
 
 class Download(Strict):
@@ -182,7 +183,7 @@ class Lock(Strict):
     Attributes:
         baseline: path of the baseline file, relative to the lock's folder.
         sha256: SHA-256 of the baseline file's bytes.
-        digest: the baseline's own digest.
+        digest: the field ``digest`` in the baseline file.
         transport: where to download the baseline if the file is missing; None: nowhere.
         environments: SHA-256 of each archive of a built environment that may be used, by the environment's key.
     """
@@ -294,7 +295,7 @@ def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path |
     """Return the baseline in ``data``, which ``lock`` must pin.
 
     Raises UsageError if the lock pins other bytes or the baseline is broken. ``lock_place`` and ``place`` name lock and
-    baseline in its text.
+    baseline in messages.
     """
     if sha256(data) != lock.sha256:
         raise UsageError(
@@ -345,7 +346,7 @@ def _read(path: Path, limit: int, what: str) -> bytes:
 def parse_file(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:
     """Parse strict JSON as ``model``; UsageError names ``place`` and ``remedy``."""
     try:
-        parse_json(data.decode("utf-8"), str(place))  # keys given twice, NaN: more than the model refuses
+        parse_json(data.decode("utf-8"), str(place))  # refuses duplicate keys and NaN, which the model would accept
         return model.model_validate_json(data, strict=True)
     except UnicodeDecodeError:
         raise UsageError(f"{place} is not UTF-8 text.", remedy) from None

@@ -17,10 +17,10 @@ from codegate.gating.statistics import Pair, exact_interval, holm
 from codegate.gating.verdict import Cohort
 from codegate.wording import count_of
 
-_FEWEST = 5  # problems that a drop in a cohort is judged from
+_FEWEST = 5  # fewest problems for which a cohort's drop is tested
 
 ALL: Final = "all"
-"""Names all problems where a floor is set; no tag is called so, because each is ``name:value``."""
+"""Key that sets a floor for all problems. No tag has this name, because tags have the form ``name:value``."""
 
 
 def cohort_results(
@@ -85,7 +85,10 @@ def problems_of(cohort: Cohort) -> str:
 
 
 def solved_words(cohort: Cohort) -> str:
-    """Return the pass rate as text, with interval beside floors."""
+    """Return the cohort's pass rate as text.
+
+    If the cohort has a floor, the interval follows.
+    """
     if cohort.lower is None or cohort.upper is None or cohort.confidence is None or cohort.floor is None:
         return f"{cohort.candidate_rate:.1%}"
     low, high = (round_without_crossing(end * 100, cohort.floor * 100, 1) for end in (cohort.lower, cohort.upper))

@@ -14,29 +14,30 @@ from codegate.suite import SANDBOX, is_place_field
 from codegate.wording import join_first
 
 ABSENT = "(absent)"
-"""Stands in a ``Mismatch`` for the side that does not have the field."""
+"""Value in a ``Mismatch`` for a field that baseline or candidate lacks."""
 
 UNSET = "unset"
-"""Likewise for a setting, which the provider or the solver then chooses."""
+"""Value in a ``Mismatch`` for a setting that is not configured; the provider or the solver then chooses it."""
 
 QUARANTINED = "quarantined: "
-"""How the reason begins for which a run leaves out a quarantined problem."""
+"""Prefix of the reason why a run excludes a quarantined problem."""
 
 CHANGED = "changed: "
-"""How the reason begins for which a problem that is not the same on both sides is left out."""
+"""Prefix of the reason why a problem is excluded that differs between baseline and candidate."""
 
 HARNESS: Final = "harness"
-"""Setting of an agent: the files of its harness with their digests, or ``none``."""
+"""Name of an agent's setting. Its value lists the harness files with their digests, or is ``none``."""
 
 PACKAGES: Final = "packages of the agent"
-"""Field of a ``Mismatch``: the installed versions. One recipe may install newer dependencies on another day."""
+"""Field of a ``Mismatch`` with the installed package versions. On another day one recipe can install newer
+dependencies."""
 
 SYSTEM_PROMPT: Final = "system prompt of the agent"
 TOOLS: Final = "tools of the agent"
-"""Fields of a ``Mismatch``: what the agent itself sends to its model, which its maker may change."""
+"""``SYSTEM_PROMPT`` and ``TOOLS`` are fields of a ``Mismatch``. The agent's maker can change both between versions."""
 
 _MOST_NAME: Final = 60
-"""Characters of a tool's name: an agent may send any."""
+"""Most characters shown of a tool's name, because an agent can send any name."""
 
 _MODEL: Final = frozenset({"provider", "model", "base_url"})
 """Settings that name the model and its address."""
@@ -50,8 +51,8 @@ class Differences:
         mismatches: differences that forbid a comparison.
         changes: differences that are allowed and shown with the verdict.
         controlled: problems that differ only because ``codegate validate`` has added controls since the baseline.
-        unproved: places (sandbox, images) without a proof that the suite grades the same there; the baseline's is
-            first.
+        unproved: the places (sandbox, images) of baseline and candidate, if no proof shows that the suite grades the
+            same in both.
     """
 
     mismatches: tuple[Mismatch, ...]
@@ -65,8 +66,8 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
 
     Unequal conditions or problems forbid a comparison; a problem's field is ``problem <id>``. Another sandbox or other
     images are allowed if the suite was proved to grade the same in both. Other settings are allowed if ``compared`` is
-    ``candidate``; if it is ``model``, only provider, model and address may differ. A harness that only one of them
-    recorded forbids the comparison. The field ``model`` is not listed.
+    ``candidate``; if it is ``model``, only provider, model and address may differ. It is also forbidden if only one of
+    two agents has a recorded harness. The field ``model`` is not listed.
     """
     settings = baseline.settings, candidate.settings
     changed = [one for one in _unequal(*settings, UNSET) if one.field != "model"]
@@ -89,7 +90,7 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
     if baseline.packages and not {*candidate.packages} <= {*baseline.packages}:
         old, new = (", ".join(side.packages) for side in (baseline, candidate))
         allowed.append(Mismatch(field=PACKAGES, baseline=old, candidate=new))
-    if settings[0].get(HARNESS) == settings[1].get(HARNESS):  # it is a part of what the agent sends
+    if settings[0].get(HARNESS) == settings[1].get(HARNESS):  # another harness changes the prompts
         allowed += _prompts_that_differ(baseline.agent_prompt, candidate.agent_prompt)
     there, here = baseline.problem_digests, candidate.problem_digests
     controlled = (name for name in sorted(there) if there[name] == candidate.plain.get(name) != here.get(name))
@@ -118,7 +119,7 @@ def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tupl
 
 
 def changed_model_warning(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
-    """Return a warning if a name now means another model."""
+    """Return a warning if one name meant two models."""
     left, right = ({name: side.settings.get(name) for name in _MODEL} for side in (baseline, candidate))
     if left != right or left["model"] is None or baseline.model == candidate.model:
         return ()
@@ -139,7 +140,7 @@ def condition_differences(
     unequal = tuple(
         one
         for one in _unequal(there, here)
-        # Only one side has the environment where its problems differ, or where a sandbox has no images.
+        # An environment is absent on one side if the problems differ, or if a sandbox has no images.
         if not (is_place_field(one.field) and one.field != SANDBOX and ABSENT in {one.baseline, one.candidate})
     )
     places = tuple(one for one in unequal if is_place_field(one.field))

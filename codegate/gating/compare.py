@@ -60,9 +60,9 @@ from codegate.gating.verdict import Cohort, Exclusion, PopulationFinding, Verdic
 from codegate.wording import count_of, join_first
 
 _FEWEST_UNITS: Final = 12
-"""Pull requests below which nothing is said about bugs like these: a t test of so few has hardly any power."""
+"""Fewest pull requests for a statement about bugs beyond the suite. A t test of fewer has hardly any power."""
 _POPULATION_LEVEL: Final = 0.7
-"""Share of alpha at which the interval for bugs like these is computed."""
+"""Share of alpha at which the interval for bugs beyond the suite is computed."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,10 @@ def compare(
     """Compare a candidate with the baseline; return the verdict.
 
     Samples lost to infrastructure faults do not count. A problem for which only baseline or candidate has graded
-    samples is left out; a pass must also hold if it counts as failed. A pass (a drop of the margin is ruled out, or the
-    candidate is better) has priority over a regression. Two things are regressions in any case: a critical cohort
-    significantly below its floor, and a ``must_pass`` problem that was never solved.
+    samples is left out. A pass must also hold if problems without samples of the candidate count as failed. A pass (a
+    drop of the margin is ruled out, or the candidate is better) has priority over a regression. Two things are
+    regressions in any case: a critical cohort significantly below its floor, and a ``must_pass`` problem that was never
+    solved.
 
     Args:
         baseline: samples of the pinned candidate.
@@ -133,7 +134,7 @@ def compare(
     check_samples(baseline, "baseline")
     check_samples(candidate, "candidate")
     check_must_pass(baseline, candidate, policy)
-    # How many were tried, graded or not.
+    # Samples per problem that were tried, graded or not.
     taken = max((entries[-1].index + 1 for entries in candidate.samples.values() if entries), default=0)
     terms = Terms(policy, looks or (max(taken, 1),), taken, candidates, confirming)
     if taken and without_copies(candidate) is not candidate:
@@ -233,7 +234,7 @@ def _judged(sides: _Comparison, blocked: str | None, notes: str, known: dict[str
         p_regression=result.p_regression,
         p_noninferior=result.p_noninferior,
         detectable_drop=detectable,
-        # More samples would be cut by the same limit, are copies, or cannot pass either.
+        # More samples do not help: the same limit would truncate them, they are copies, or no candidate can pass.
         futile=exhausted or kind != decision or blocked is not None,
         cohorts=groups,
         must_pass_failed=unsolved,
@@ -249,7 +250,7 @@ def _survives_losses(sides: _Comparison, matched: MatchedProblems) -> bool:
 
 
 def _decide_demands(sides: _Comparison, pairs: Mapping[str, Pair]) -> Decision:
-    """Decide from counts by problem, with floors and ``must_pass``."""
+    """Decide from the counts by problem, floors and ``must_pass``."""
     terms, policy = sides.terms, sides.terms.policy
     broken = broken_floors(cohort_results(pairs, sides.tags, policy, terms.level_regressed))
     return "regressed" if broken or never_solved(policy, pairs) else decide_counts(pairs, terms)
@@ -275,7 +276,7 @@ def _blocked(sides: _Comparison) -> str | None:
 
 
 def check_must_pass(baseline: CandidateSamples, candidate: CandidateSamples, policy: GatePolicy) -> None:
-    """Raise UsageError if baseline and candidate lack a ``must_pass`` problem."""
+    """Raise UsageError for a ``must_pass`` problem outside the suite."""
     known = {*baseline.problem_digests, *baseline.excluded, *candidate.problem_digests, *candidate.excluded}
     if unknown := sorted(set(policy.must_pass) - known):
         raise UsageError(
@@ -300,7 +301,7 @@ def _demands(
 ) -> tuple[Decision, str] | None:
     """Return the decision that floors and ``must_pass`` force, or None.
 
-    Its second part is the end of a sentence with the reason. ``graded`` are the problems with graded samples of
+    The text that comes with it gives the reason and ends a sentence. ``graded`` are the problems with graded samples of
     baseline and candidate. ``unsolved`` are the ``must_pass`` problems without any pass. ``pending``: another planned
     comparison follows.
     """

@@ -30,11 +30,11 @@ def confirm(
 
     ``stored`` and ``fresh`` are samples of the pinned model. ``looks`` are the samples per problem at each planned
     comparison (None: a single one), and ``candidates`` is the number of candidates gated together. Any verdict but a
-    regression is returned unchanged. To confirm a regression, the candidate is compared again. If ``fresh`` differ from
-    ``stored`` (exact stratified test, two-sided p below 1 %), it is compared with ``fresh`` only, otherwise with both
-    pooled. The regression is confirmed if it is found again at the full alpha. Its measured drop must also be at least
-    three quarters of the margin, and half the margin against ``fresh``. Otherwise the verdict is inconclusive. A floor
-    or a ``must_pass`` problem counts only if the pinned model still meets it.
+    regression is returned unchanged. To confirm a regression, the candidate is compared again. The comparison is with
+    ``fresh`` only if ``fresh`` differ from ``stored`` (exact stratified test, two-sided p below 1 %), otherwise with
+    both pooled. The regression is confirmed if it is found again at the full alpha. Its measured drop must also be at
+    least three quarters of the margin, and half the margin against ``fresh``. Otherwise the verdict is inconclusive. A
+    floor or a ``must_pass`` problem counts only if the pinned model still meets it.
     """
     first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
     if first.kind != "regressed":
@@ -44,7 +44,7 @@ def confirm(
         reason = f"A regression was seen, but fresh samples of the pinned model could not confirm it. {own.reason}"
         return first.model_copy(update={"kind": own.kind, "reason": reason, "confirmed": False})
     drift = drift_between(stored, fresh)
-    # Samples of other settings (a newer prompt) are not pooled; today's are those that the candidate has, too.
+    # Stored samples with other settings (an older prompt) are not pooled; fresh ones have the candidate's settings.
     alone = drift.drifted or fresh.settings != stored.settings
     # A problem that has become unsound here has no fresh samples, so it cannot confirm anything.
     against = fresh if alone else pooled(*without_quarantined(stored, fresh)[:2])

@@ -22,11 +22,11 @@ Decision = Literal["pass", "regressed", "inconclusive"]
 REACH: Final = 0.9
 """Share of the margin that must be measured before a drop on the suite is a regression."""
 CONFIRMED_REACH: Final = 0.75
-"""The share once fresh samples of the baseline are pooled in."""
+"""Share of the margin that the drop must reach once fresh samples of the baseline are pooled in."""
 FRESH_REACH: Final = 0.5
-"""The share against those fresh samples alone."""
+"""Share of the margin that the drop must reach against the fresh samples alone."""
 FEWEST_PROBLEMS: Final = 16
-"""Compared problems below which nothing passes; with ten samples ``FEWEST_SAMPLED_WELL``."""
+"""Fewest compared problems with which a candidate can pass; ``FEWEST_SAMPLED_WELL`` with ten samples per problem."""
 FEWEST_SAMPLED_WELL: Final = 10
 
 _POWER_QUANTILE: Final = NormalDist().inv_cdf(0.8)
@@ -155,9 +155,9 @@ def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
 CUT: Final = frozenset({"truncated", "context_overflow", "provider.timeout"})
 """Failure classes and faults of answers that a limit of the configuration ended."""
 MOST_CUT: Final = 0.10
-"""Share of such answers above which no regression rests on them."""
+"""Share of truncated answers above which the verdict must not depend on them."""
 TOLERATED_PROBLEMS: Final = 0.10
-"""Share of the problems that a look may be without, and that may have less than half of their samples at the end."""
+"""Share of problems that an early look may lack, and that may lack more than half of their samples at the end."""
 _STOPPED: Final = 0.5  # share of the problems without any sample at which a provider or a machine is down
 _MANY: Final = 0.25  # share of lost samples above which a pass must hold with them as failures
 _WARN_ABOVE: Final = 0.05  # share of lost samples above which the verdict is shown with them as failures too
@@ -226,8 +226,8 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
     """Return the counts by problem, with lost samples as failures.
 
     A sample is lost if any of its tries ended in a fault that the answer may have caused, even if a later try was
-    graded. The reason: such answers are not lost at random. If many samples are lost, samples with other faults count
-    as failed too.
+    graded. Such losses count because they are not random. If many samples are lost, samples with other faults count as
+    failed too.
     """
     every = _share_lost(candidate, pairs) > _MANY
     return _with_failures(candidate, pairs, every=every)
@@ -236,7 +236,7 @@ def with_losses(candidate: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[
 def with_baseline_losses(baseline: CandidateSamples, pairs: Mapping[str, Pair]) -> dict[str, Pair]:
     """Return the counts, with the baseline's lost answers as failures.
 
-    A sample counts as failed if it lost an answer before the one that was graded.
+    A sample counts as failed if a fault took an earlier answer of it, even if a later answer was graded.
     """
 
     def held(name: str, pair: Pair) -> Pair:
@@ -283,7 +283,7 @@ def _share_lost(candidate: CandidateSamples, problems: Collection[str]) -> float
 
 
 def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, every: bool) -> dict[str, Pair]:
-    """Return the counts with samples that lost answers as failures.
+    """Return the counts; samples with lost answers count as failed.
 
     A later try that passed does not count, because the lost answer may have been wrong. With ``every``, samples without
     a grade count as failed too.
@@ -292,7 +292,7 @@ def _with_failures(candidate: CandidateSamples, pairs: Mapping[str, Pair], *, ev
     def held(name: str, pair: Pair) -> Pair:
         lost = [sample for sample in candidate.samples[name] if sample.lost or (every and sample.passed is None)]
         passed, graded = tally(lost)
-        passed = min(passed, pair.candidate_passed)  # copies of one answer are counted once in the pair
+        passed = min(passed, pair.candidate_passed)  # the pair counts copies of one answer once
         return pair._replace(
             candidate_passed=pair.candidate_passed - passed, candidate_n=pair.candidate_n + len(lost) - graded
         )
@@ -312,8 +312,8 @@ def judge_limits(
     """Return ``inconclusive`` if truncated answers decide the verdict.
 
     ``kind`` is the verdict so far; ``again`` returns the verdict on other samples. Truncated answers decide if the
-    verdict changes when they count as passed. If they do not, ``kind`` is returned. The second item is the reason, made
-    from ``reason``.
+    verdict changes when they count as passed. Otherwise ``kind`` is returned. The second item is the reason, made from
+    ``reason``.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
     cut = Counter(filter(None, map(_truncation_cause, samples)))

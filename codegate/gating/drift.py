@@ -18,10 +18,10 @@ from codegate.wording import count_of
 DRIFT_LEVEL: Final = 0.01
 """Two-sided p below which new samples of the pinned model count as drifted from the stored ones."""
 LEVEL: Final = 0.95
-"""Level of the intervals."""
+"""Confidence level of the intervals."""
 
 Counts = Mapping[str, tuple[int, int]]
-"""Passes and counted samples by problem."""
+"""Passes and graded samples by problem."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def change_between(before: Counts, after: Counts) -> PassRateChange | None:
     tables = [(*before[problem], *after[problem]) for problem in shared]
     pairs = [Pair(*table) for table in tables]
     moved = [pair.difference for pair in pairs]
-    # Passes of the second side that the null hypothesis predicts.
+    # Passes of ``after`` that the null hypothesis predicts.
     expected = math.fsum(m * (x + y) / (k + m) for x, k, y, m in tables)
     fell = math.fsum(y for _, _, y, _ in tables) < expected
     p = stratified_test(tables)
@@ -122,8 +122,9 @@ class ProblemRates:
 class BaselineDifference:
     """What differs between two baselines.
 
-    ``conditions`` are the conditions and settings that differ. ``problems`` (largest drop first) and ``change`` are of
-    the problems that are identical in both; ``altered`` problems are in both, but not identical.
+    ``conditions`` are the conditions and settings that differ. ``problems`` (largest drop first) and ``change`` cover
+    the problems that are identical in both baselines. ``altered`` are the problems that both have in different
+    versions.
     """
 
     models: tuple[str, str]

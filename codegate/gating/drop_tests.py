@@ -1,10 +1,10 @@
 """The gate's tests for a drop of the pass rate.
 
 ``suite_test`` asks whether the rate fell on *these* problems, ``population_test`` whether it fell on bugs like these.
-Neither uses random numbers. For the first the problems are fixed and sampling is the only noise, so the difference of
-the mean pass rates is stratified by problem. The variance of each problem is shrunk towards what the null hypothesis
-predicts for it, so it is never 0: equal samples do not prove an equal rate. docs/statistics.md has the simulations that
-chose the constants.
+Neither uses random numbers. ``suite_test`` takes the problems as fixed and sampling as the only noise, so the
+difference of the mean pass rates is stratified by problem. The variance of each problem is shrunk towards what the null
+hypothesis predicts for it, so it is never 0. Equal samples do not prove equal rates. docs/statistics.md has the
+simulations that chose the constants.
 """
 
 import functools
@@ -25,9 +25,9 @@ from codegate.gating.statistics import (
 )
 
 _NORMAL = NormalDist()
-_PRIOR = 0.25  # pseudo-passes and pseudo-failures of a baseline's problem
+_PRIOR = 0.25  # pseudo-passes, and pseudo-failures, added to each problem of the baseline
 _PRIOR_REGRESSION = 1  # pseudo-samples of the candidate at the rate that "no drop" predicts
-_PRIOR_NONINFERIORITY = 2  # the same, at the rate that "a drop of the margin" predicts
+_PRIOR_NONINFERIORITY = 2  # pseudo-samples of the candidate at the rate that "a drop of the margin" predicts
 
 
 def suite_test(
@@ -134,7 +134,7 @@ def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
 class _Unit:
     """Mean rates of a problem or a cluster.
 
-    ``floor`` is the sampling variance of their difference.
+    ``floor`` is the sampling variance of the difference of the two rates.
     """
 
     baseline_rate: float
@@ -213,14 +213,14 @@ def population_test(
 
     spread = math.fsum((d - difference) ** 2 for d in differences) / (n - 1)
     if max(differences) == min(differences):
-        spread = 0.0  # exactly, whatever rounding made of the mean
+        spread = 0.0  # exactly 0, although the rounded mean can differ from the values
     variance = max(spread, mean([unit.floor for unit in units]))
     square = mean([d * d for d in differences])
     null_variance = max(variance, square + max(difference + margin, 0.0) / 2.0 - margin * margin)
 
     changed = sum(d != 0.0 for d in differences)
     p_regression = _p_drop(difference, variance, n, changed)
-    # never 0: without spread and floor all d are the same of -1, 0 and 1, and the constraint is above 0 there
+    # The null variance is never 0: without spread and floor all d equal -1, 0 or 1, where the constraint is above 0.
     null_error = math.sqrt(null_variance / (n - 1))
     p_noninferior = max(
         student_sf((difference + margin) / null_error, n - 1),
@@ -242,7 +242,7 @@ def population_test(
 
 
 def _chance_of_no_loss(n: int, difference: float, margin: float, rate: float) -> float:
-    """Return the chance of this small a drop.
+    """Return the chance of so small a measured drop.
 
     It assumes that the true drop is the margin. ``difference`` is the measured one on ``n`` problems; ``rate`` is the
     baseline's. Each problem is then lost completely with the chance margin/rate, so the result is P(Bin(n, margin/rate)

@@ -26,7 +26,7 @@ class Estimate:
         n: number of observations behind the value; 0: unknown.
         value: None if unknown.
         low: None if unknown, as with one problem.
-        high: None if unknown, or, if ``low`` is known, if the data do not bound it.
+        high: None if unknown, or if the data give no upper bound; ``low`` is known then.
         of: what ``n`` counts, in the plural: ``problems``.
     """
 

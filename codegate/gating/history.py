@@ -1,4 +1,4 @@
-"""Read and append ``history.jsonl``: finished runs, one candidate a line.
+"""Read and append ``history.jsonl``: a line per candidate and run.
 
 Trends and the nightly watch read it. It is append-only, one process writes at a time, and no run is added twice. It is
 untrusted input. An incomplete last line is ignored.
@@ -31,7 +31,7 @@ _LOCK_SECONDS: Final = 10.0
 _RESTORE: Final = "Restore the file from version control, or remove the line."
 
 _Text = Annotated[str, StringConstraints(max_length=2000)]
-_Setting = Annotated[str, StringConstraints(max_length=MAX_LINE_BYTES // 4)]  # a harness lists each of its files
+_Setting = Annotated[str, StringConstraints(max_length=MAX_LINE_BYTES // 4)]  # a harness lists all its files
 _Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -119,7 +119,7 @@ def history_entry(part: RunSamples, cost: float | None = None) -> HistoryEntry:
             pass_rate=pass_rate(counts).value,
             cost=cost,
         )
-    except ValueError as error:  # pydantic's are ValueErrors too
+    except ValueError as error:  # pydantic's errors are ValueErrors, too
         cause = first_fault(error) if isinstance(error, ValidationError) else printable(error)
         raise UsageError(f"run {part.run} cannot go into a history: {cause}.", "Restore its files.") from None
 
@@ -163,7 +163,7 @@ def _lines(path: Path) -> Iterator[HistoryEntry]:
             entry = parse_file(f"{path} line {number}", line, HistoryEntry, _RESTORE)
         except UsageError:
             if not line.endswith(b"\n"):
-                return  # cut short
+                return  # a crash cut the last line short
             raise
         before = known.setdefault(entry.key, entry)
         if before is entry:

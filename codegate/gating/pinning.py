@@ -34,7 +34,7 @@ BASELINE_SAMPLES: Final = 10
 """Default samples per problem of a baseline: the number that the statistics were simulated with."""
 
 _LISTED: Final = 10  # how many differences or missing samples a message names
-_PREFIX: Final = 12  # digits of a digest that name it
+_PREFIX: Final = 12  # first digits of a digest, which identify it
 
 
 class DriftShown(CodegateError):
@@ -276,7 +276,7 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
             "samples": samples,
             "excluded": {**left.excluded, **right.excluded},
             "packages": tuple(sorted({*left.packages, *right.packages})),
-            # Of two different ones, neither is that of the whole: it is unknown.
+            # If both sets have prompts and these differ, the prompt of the joined set is unknown.
             "agent_prompt": prompt if left.agent_prompt in ({}, prompt) else {},
         }
     )

@@ -24,13 +24,13 @@ from codegate.gating.statistics import Pair, mean, wilson, within_variance
 from codegate.wording import count_of
 
 TYPICAL_RATE: Final = 0.6
-"""Pass rate that is assumed of a pinned model before there is a baseline."""
-_TYPICAL_STRENGTH: Final = 0.4  # strength of the U-shaped distribution, if no problem has repeated samples
+"""Pass rate that is assumed of a pinned model without a baseline."""
+_TYPICAL_STRENGTH: Final = 0.4  # strength of a U-shaped distribution, assumed if no problem has repeated samples
 _UNSHAPED: Final = 1e4  # strength at which every problem has the same rate
 _POWER: Final = 0.8
 _GATES: Final = 600
 _FEWEST_GATES: Final = 200
-_DRAWS: Final = 60_000  # problems of all simulated gates together, about
+_DRAWS: Final = 60_000  # about the number of problems in all simulated gates together
 _SEED: Final = 20261123
 
 
@@ -273,7 +273,7 @@ def simulated_detectable_drop(
         ):
             regressed += decision == "regressed"
             if regressed / count >= _POWER or (regressed + left) / count < _POWER:
-                break  # the others cannot change it
+                break  # the gates that are left cannot change the result
         return regressed / count >= _POWER
 
     at = bisect_left(steps, True, key=found)
@@ -281,7 +281,7 @@ def simulated_detectable_drop(
 
 
 LEAST_SAMPLES: Final = 4
-"""Samples per problem that can be halved and still vary on both sides."""
+"""Fewest samples of a problem in a calibration. Each half then has two, which can differ."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +381,7 @@ def _one_split(
         half = len(entries) // 2
         chosen = draw.sample(entries, 2 * half)
         for side, part in zip(sides, (chosen[:half], chosen[half:]), strict=True):
-            # Without answers: copies are removed already.
+            # The answers are removed, so that ``compare`` does not look for copies again: they are removed already.
             side[problem] = tuple(
                 sample.model_copy(update={"index": index, "answer": None}) for index, sample in enumerate(part)
             )

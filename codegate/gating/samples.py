@@ -136,7 +136,8 @@ def _missing_reason(side: str, left: tuple[Sample, ...], right: tuple[Sample, ..
 def count_copied(samples: CandidateSamples) -> tuple[int, int]:
     """Count the problems whose samples all repeat one answer.
 
-    The second number is how many problems were checked. They have several graded samples, all with known answers.
+    Returns (copied problems, checked problems). A problem is checked if it has several graded samples and all their
+    answers are known.
     """
     several = [
         {sample.answer for sample in entries}
@@ -150,8 +151,8 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
     """Drop repeated answers, if most problems have only one answer.
 
     A model at temperature 0, or behind a cache, repeats one answer. Its samples are not independent, and counting each
-    would overstate the evidence. Then a problem keeps its first graded copy. Otherwise all are kept: an easy problem
-    has equal answers by chance.
+    would overstate the evidence. Then each problem keeps only its first graded copy. If most problems have several
+    answers, all samples are kept: an easy problem has equal answers by chance.
     """
     same, several = count_copied(samples)
     if 2 * same <= several:
@@ -175,7 +176,7 @@ def clusters_of(problems: list[str], sources: Mapping[str, str]) -> list[str]:
 
 
 def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
-    """Return whether ``passed`` of ``n`` is too few for chance.
+    """Return whether ``passed`` of ``n`` is significantly low.
 
     The expected rate comes from ``other_passed`` of ``other_n``. The predictive distribution given these (beta-binomial
     after Jeffreys' prior Beta(1/2, 1/2)) has at most 1 % at ``passed`` or fewer: 0 of 3 after 9 of 10, or 0 of 2 after

@@ -14,8 +14,8 @@ from codegate.gating.verdict import Mismatch
 from codegate.suite import SANDBOX
 from codegate.wording import count_of, join_first
 
-_BLIND = 1.5  # times the margin: a gate that needs a larger drop to see one is too small
-_FEWEST_FORETOLD = 8  # problems below which the formula of the smallest drop that is found does not hold
+_BLIND = 1.5  # multiple of the margin; a gate that cannot detect a drop so large is too small
+_FEWEST_FORETOLD = 8  # fewest problems for which the formula of the detectable drop holds
 
 
 def reason_of(

@@ -154,15 +154,15 @@ def newcombe(passed: float, n: float, other_passed: float, other_n: float, z: fl
 def mcnemar(lost: int, gained: int) -> float:
     """Return the one-sided exact p of "no drop".
 
-    P(X >= lost), X ~ Bin(lost + gained, 1/2), where ``lost`` and ``gained`` count the discordant pairs; 1 without any.
-    McNemar 1947, Psychometrika 12:153, in its exact form.
+    P(X >= lost), X ~ Bin(lost + gained, 1/2), where ``lost`` and ``gained`` count the discordant pairs; 1 if there are
+    none. McNemar 1947, Psychometrika 12:153, in its exact form.
     """
     n = lost + gained
     return float(Fraction(sum(math.comb(n, x) for x in range(lost, n + 1)), 2**n))
 
 
 TwoByTwo = tuple[int, int, int, int]
-"""Passes and samples of the first side, passes and samples of the second, for one problem."""
+"""Counts of one problem: passes and samples of the first set, then passes and samples of the second set."""
 
 
 def stratified_test(tables: Sequence[TwoByTwo]) -> float:
@@ -247,7 +247,7 @@ def _incomplete_beta(x: float, complement: float, a: float, b: float) -> float:
         return 1.0
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(complement)
     front = math.exp(log_front)
-    if x <= (a + 1.0) / (a + b + 2.0):  # where the fraction converges quickly; DLMF 8.17.4 mirrors the rest
+    if x <= (a + 1.0) / (a + b + 2.0):  # here the fraction converges quickly; DLMF 8.17.4 mirrors other x
         return front * _beta_fraction(x, a, b) / a
     return 1.0 - front * _beta_fraction(complement, b, a) / b
 

@@ -25,24 +25,24 @@ from codegate.wording import count_of, join_first
 DAYS: Final = 30
 """A slope is the change of the pass rate over this many days."""
 _SECONDS: Final = 86_400.0
-_LEAST: Final = 3  # runs below which a slope means nothing
+_LEAST: Final = 3  # fewest runs for a slope
 
 WINDOW: Final = 7
-"""Nights that are pooled."""
+"""Number of nights whose samples are pooled."""
 PAGE_LEVEL: Final = 0.002
 """One-sided p of the pooled nights below which the watch pages."""
 WARN_LEVEL: Final = 0.05
-"""One-sided p of a night below which it is a bad one; two in a row warn."""
+"""One-sided p below which a night is bad. Two bad nights in a row raise ``warn``."""
 TOLERATED_LOSSES: Final = 0.10
-"""Largest share of a run's samples that infrastructure faults may take; one sample they always may."""
+"""Largest share of a run's samples that infrastructure faults may take. The loss of one sample is always tolerated."""
 _CLOCKS: Final = timedelta(days=1)
 """How far the clocks of two machines may be apart."""
 STALE_DAYS: Final = 7
 """A history whose newest run is older than this is stale."""
-_SHOWN: Final = 14  # nights that are judged
-_NAMED: Final = 3  # fields that a message names
-_SHORT: Final = 30  # characters of a value
-_OF_MODEL: Final = ("provider", "model")  # settings
+_SHOWN: Final = 14  # most nights that are compared with the baseline
+_NAMED: Final = 3  # most fields that a message names
+_SHORT: Final = 30  # most characters of a value in a message
+_OF_MODEL: Final = ("provider", "model")  # settings that identify the pinned model
 
 AlarmKind = Literal["drop", "two_nights", "snapshot", "conditions", "slope", "stale", "unwatched"]
 
@@ -166,7 +166,7 @@ def slope_of(entries: Sequence[HistoryEntry]) -> Slope | None:
 def days_since(entries: Sequence[HistoryEntry], now: datetime | None = None) -> int | None:
     """Return how many whole days ago the newest run finished.
 
-    Runs that are dated in the future do not count. None without another one.
+    Runs that are dated in the future do not count. None if there is no other run.
     """
     now = now or datetime.now(UTC)
     past = [datetime.fromisoformat(entry.at) for entry in _past(entries, now)]
@@ -230,8 +230,8 @@ class WatchResult:
 def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> WatchResult:
     """Compare the pinned candidate's nightly runs with its baseline.
 
-    Runs under other conditions, with another model or with too many lost samples are left out, with the reason. So are
-    runs of the pinned model with other settings, and runs that are dated in the future.
+    Runs under other conditions, with another model or with too many lost samples are left out, with the reason. Runs of
+    the pinned model with other settings, and runs that are dated in the future, are left out as well.
     """
     pinned = {run.id for run in baseline.runs}
     since = max(run.finished for run in baseline.runs)
@@ -247,7 +247,7 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> WatchResult:
             if all(entry.conditions.get(name) == baseline.samples.settings.get(name) for name in _OF_MODEL):
                 left_out.append((entry.run, f"made with other settings: {_named(differing) or entry.label}"))
             continue
-        if _is_future(entry, now):  # every later night would come before it
+        if _is_future(entry, now):  # it would stay the newest run, before all later nights
             left_out.append((entry.run, "dated in the future: check the clock of the machine that made it"))
             continue
         latest = entry
@@ -289,7 +289,7 @@ def _night(stored: dict[str, tuple[int, int]], by_day: dict[str, list[HistoryEnt
     alone = change_between(stored, pooled_counts(today))
     window = change_between(stored, pooled_counts([entry for day in days for entry in by_day[day]]))
     if alone is None or window is None:
-        return None  # no problem in common
+        return None  # stored samples and runs have no common problem
     return Night(days[-1], tuple(entry.run for entry in today), alone, window, len(days))
 
 

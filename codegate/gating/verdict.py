@@ -78,7 +78,7 @@ class Cohort(Strict):
 class Drift(Strict):
     """The difference between the pinned model's fresh and stored samples.
 
-    ``p`` is that of the two-sided exact stratified test. ``drifted``: the stored baseline no longer describes the
+    ``p`` is the two-sided p of the exact stratified test. ``drifted``: the stored baseline no longer describes the
     model.
     """
 
@@ -127,7 +127,7 @@ class Verdict(Strict):
         looks: number of planned comparisons; ``look`` is the number of this one, from 1.
         samples: samples per problem so far; ``max_samples`` is the number at the last planned comparison.
         candidates: number of candidates that the run gates together.
-        level: one-sided level of ``p_noninferior``; ``level_regressed`` is the one of ``p_regression``.
+        level: one-sided level of ``p_noninferior``; ``level_regressed`` is that of ``p_regression``.
         detectable_drop: smallest drop that ends as regressed in about 4 of 5 such runs; None if unknown.
         futile: more samples cannot settle the verdict.
         confirmed: whether fresh baseline samples show the regression too; None without such samples.

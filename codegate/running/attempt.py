@@ -48,12 +48,13 @@ from codegate.solving import Attempt, agent_attempt, solve
 from codegate.solving.attempt import ModelCall
 from codegate.suite import Environment, PatchError, Problem, Suite, Tree, make_patch
 
-_KEPT: Final = 200_000  # characters of a statement, and of a fix
+_KEPT: Final = 200_000  # most characters of a recorded statement or fix
 
 Result = TypeVar("Result")
 
 SandboxTask: TypeAlias = Callable[..., Result]
-"""A function of a problem, its base tree and ``sandboxes``. It is pickled, so it is of a module or ``partial``."""
+"""A function that takes a problem, its base tree and ``sandboxes``. It must be picklable: a module's function or a
+``partial`` of one."""
 
 
 class Engine(Protocol):
@@ -178,8 +179,8 @@ class Attempts:
 
     Attributes:
         base: returns the base tree of a problem, by its id.
-        limit: the error of a limit that stopped an attempt after faults had lost its answers; None: no attempt was
-            stopped so.
+        limit: the error of the limit that stopped an attempt whose earlier answers were lost to faults; None if there
+            was no such attempt.
     """
 
     def __init__(
@@ -232,7 +233,7 @@ class Attempts:
             except CallLimitReached as error:
                 if not lost:
                     raise
-                # The next execution repeats the call, and counts the lost answers.
+                # Recorded as a fault, so that the next execution repeats the call and the lost answers count.
                 self.limit, fault = error, Fault(cause=lost.pop(), message=error.cause, retries=0)
         if attempt is not None:
             self._write_problem(problem)
@@ -262,11 +263,11 @@ class Attempts:
         )
         self._setup.time_limit.record(kind, began)
         if attempt is not None and result is not None and result.compiled:
-            # Beside the times above: it may wait for the runs that another attempt of the problem makes.
+            # Not in the times above, because it can wait for the runs of another attempt at the problem.
             found = self._regressions(problem, attempt.patch)
             field = "regressions_fault" if isinstance(found, Fault) else "regressions"
             outcome = outcome.model_copy(update={field: found})
-        return self._redactor.clean_model(outcome, "problem", "attempt")  # the attempt was cleaned before it was graded
+        return self._redactor.clean_model(outcome, "problem", "attempt")  # the attempt has been cleaned already
 
     def _without_keys(self, attempt: Attempt) -> Attempt:
         """Return the attempt without secrets.
@@ -279,7 +280,7 @@ class Attempts:
         return self._redactor.clean_model(own, "problem", "patch", "tests", "messages")
 
     def _write_problem(self, problem: Problem) -> None:
-        # A report is often made where the suite is not.
+        # Recorded with the run, because reports are often made where the suite is missing.
         if problem.id not in self._known:
             self._known.add(problem.id)
             fix = make_patch(self.base(problem.id), problem.fix)
@@ -297,7 +298,7 @@ class Attempts:
         if kept is not None:
             return kept
         reused = cache.take(job) if cache is not None else None
-        # Before it is written, graded or shown: tool results may hold a key.
+        # Keys are removed before the attempt is written, graded or shown, because tool results can hold one.
         attempt = self._without_keys(reused or self._solve(job, lost).model_copy(update={"lost": tuple(sorted(lost))}))
         journal.write_attempt(attempt)
         if cache is not None and reused is None:
@@ -313,7 +314,7 @@ class Attempts:
             if job.candidate.solver == "tool_loop":
                 call = self._setup.journal.paid_answers(*job.key, self._of_answers).reused(call)
             return solve(*what, partial(self._public_tests, job.problem), call, self._show)
-        # It is not started again when its sandbox fails: its calls are paid.
+        # The agent is not started again if its sandbox fails, because its calls were paid for.
         paid = self._setup.journal.paid_answers(*job.key, self._of_answers)
         if paid.empty:
             with_retries(partial(check_dollars_left, job.candidate, paid), self._stop)
@@ -379,7 +380,7 @@ class Attempts:
         try:
             return self._in_sandboxes(run_full_test_suite, problem, [])
         except FinalFault as error:
-            return error.fault  # remembered: every attempt would repeat it with its retries
+            return error.fault  # the fault is cached, because every attempt would repeat it with all retries
 
     @contextmanager
     def _open_for_agent(

@@ -42,7 +42,7 @@ class AttemptCache:
         except UsageError as error:
             self._announce(f"not reused, so the model is called: {error.cause}")
             return None
-        # Another time, a provider's filter may let the same request pass.
+        # A provider's filter may accept the same request next time, so its refusals are not reused.
         filtered = attempt.stop == "refusal" and any(call.stop_reason == "content_filter" for call in attempt.calls)
         return None if filtered else attempt.model_copy(update={"reused": True})
 
@@ -53,8 +53,9 @@ class AttemptCache:
             write_atomic(path, json_text(attempt).encode("ascii"))
 
     def _path(self, job: AttemptJob) -> Path | None:
-        # An answer that is not determined, or costs nothing, is not kept. Tools and agents run in a sandbox, so theirs
-        # depend on it too.
+        # Not kept are answers that cost nothing, and those of agents without a fixed version and date. Answers with
+        # tools
+        # also depend on the sandbox.
         candidate, agent = job.candidate, job.candidate.agent
         if not candidate.calls_a_model or (agent is not None and (agent.version is None or agent.as_of is None)):
             return None

@@ -104,7 +104,7 @@ class TimeLimit:
     def __init__(self, minutes: float | None = None) -> None:
         self._minutes = minutes
         self._ends = math.inf if minutes is None else time.monotonic() + 60 * minutes
-        self._longest: dict[str, float] = {}  # seconds, by kind of work
+        self._longest: dict[str, float] = {}  # seconds of the longest work, by kind of work
 
     def check(self, kind: str = "", *, wait: float = 0.0) -> None:
         """Raise CallLimitReached if work would end after the limit.
@@ -138,11 +138,11 @@ class ModelCalls:
         self._paces: dict[str, Pace] = {}  # by candidate key
         self._made, self._spent = before.calls, before.usd
         self._begun = 0
-        self._under_way: dict[int, float] = {}  # when each began, by its number
+        self._under_way: dict[int, float] = {}  # start time of each call, by the call's number
         self._journal = journal
         self._stop = stop
         self._fatal: dict[str, Fault] = {}
-        self._declined: dict[str, int] = {}  # requests in a row, by candidate key
+        self._declined: dict[str, int] = {}  # declined requests in a row, by candidate key
         self._failures: list[ProviderError] = []
         self._changed = threading.Condition()
 
@@ -231,7 +231,7 @@ class ModelCalls:
         return ", ".join(part for part in (called, waits) if part)
 
     def _count_failure(self, key: str, error: ProviderError) -> None:
-        # After some failures the candidate is not called any more.
+        # After several failures in a row the candidate is not called any more.
         cause = cause_of(error)
         self._failures.append(error)
         hopeless = waits_too_long(error)
@@ -244,7 +244,7 @@ class ModelCalls:
     def _reserve(
         self, key: str, worst: Decimal | None, begin: Callable[[], None] | None, *, check: bool
     ) -> tuple[Pace, int]:
-        # A call also waits while others may release a part of what they have reserved.
+        # A call also waits if other calls may still release a part of their reserved dollars.
         with self._changed:
             pace = self._paces.setdefault(key, Pace(self._at_once, self._at_once))
             while True:
@@ -269,7 +269,7 @@ class ModelCalls:
                 self._changed.wait(_WAIT_SECONDS)
             if begin is not None:
                 begin()
-            # Before the call, so that a crash leaves no uncounted one.
+            # Recorded before the call, so that a crash leaves no uncounted call.
             self._journal.calls.record(key, worst, check=check)
             self._made += not check
             self._begun += 1

@@ -41,16 +41,17 @@ from codegate.suite import Suite
 from codegate.wording import count_of
 
 PATIENCE_SECONDS: Final = 30.0
-"""A model that takes longer to answer the first request is not waited for: it may have to be loaded first."""
+"""Longest wait for the answer to a first request. A slower model may be loading, so the run begins without the answer.
+"""
 _QUIET_SECONDS: Final = 5.0
-"""After which it is announced that an answer is waited for."""
+"""Seconds after which a message says that an answer is awaited."""
 _POLL_SECONDS: Final = 0.05
 _OUR_LIMIT: Final = "output limit", "max_tokens", "max_completion_tokens", "max_output_tokens"
-"""In refusals of the output limit, which in the first request is not the candidate's own."""
+"""Texts in errors about the output limit. In a test request this limit is codegate's, not the candidate's."""
 _FirstRequest: TypeAlias = tuple[Callable[[], Completion], int, int]
 _QUESTION: Final = "Reply with the single word OK."
 _OUTPUT_TOKENS: Final = 256
-"""Enough for a model that reasons a little; it bounds one that does not end."""
+"""Output limit of a test request: enough for a model that reasons a little."""
 
 
 def check_prices(options: RunOptions, candidates: Sequence[CandidateSpec]) -> None:
@@ -142,7 +143,7 @@ def check_answering(
             faults[candidate.key()] = error.fault
         except Interrupted:  # the run has ended meanwhile
             return
-        except Exception as error:  # it is raised again where the run was started
+        except Exception as error:  # the main thread raises it again
             failures.append(error)
 
     threads = []
@@ -201,7 +202,7 @@ def check_context(
 
     ``listed`` are the provider's models. Raises UsageError if all prompts exceed it.
     """
-    # llama.cpp has one model, under the name of its file, whatever is asked for.
+    # llama.cpp lists its only model by its file's name and answers requests for any name.
     own = [one for one in listed if one.id == candidate.model] or listed
     window = own[0].context if len(own) == 1 else None
     prompts = prompt_sizes(suite, candidate, options.repository) if window is not None else None
@@ -221,7 +222,7 @@ def check_context(
 
 
 def _unanswered(journal: Journal, suite: Suite, cache: AttemptCache | None) -> list[CandidateSpec]:
-    # A candidate whose answers for the first look are all kept is not tested.
+    # A candidate whose answers for the first look are all in the cache is not tested.
     known = {*journal.calls.answering(), *(o.candidate for o in journal.load().outcomes if o.attempt is not None)}
     first = [job for job in jobs(journal.manifest, suite) if job.sample < journal.manifest.looks[0]]
     found = []
@@ -252,7 +253,7 @@ def _smallest_request(candidate: CandidateSpec, provider: Provider) -> _FirstReq
     It is a tuple: the function that sends the request, its size in bytes and its output limit.
     """
     sampling = candidate.sampling
-    # A budget for thinking has to be below the limit.
+    # A thinking budget has to be below the output limit, so the candidate's own limit is kept.
     limit = sampling.output_limit if isinstance(sampling.thinking, int) else min(_OUTPUT_TOKENS, sampling.output_limit)
     sampling = sampling.model_copy(update={"max_output_tokens": limit})
     if candidate.agent is None:

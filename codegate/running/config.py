@@ -41,7 +41,7 @@ from codegate.suite import is_plain_path, read_yaml
 CONFIG_NAME = "codegate.yml"
 
 _MOST_CANDIDATES: Final = 64
-"""Candidates that one matrix may make."""
+"""Most candidates that one matrix may make."""
 
 _OF_SAMPLING: Final = tuple(Sampling.model_fields)
 _MATRIX_KEYS: Final = (
@@ -52,7 +52,7 @@ _MATRIX_KEYS: Final = (
         if name not in NO_ANSWER and name != "sampling"
     ),
 )
-"""Keys of a matrix: whatever can change an answer. Where a key belongs, the expansion knows."""
+"""Keys that a matrix may have: all that can change an answer. The expansion puts each at its place in the candidate."""
 
 _MATRIX_SCHEMA: Final = {
     "type": "object",

@@ -86,9 +86,9 @@ def confirm_regressions(
         record = journal.soundness()
         if record is not None:
             fresh.record_soundness(record)
-        # Without a probe: a pinned model that does not answer leaves a verdict, and does not end the run.
+        # No probe: if the pinned model does not answer, the run still gets a verdict.
         options = setup.options.model_copy(
-            update={"spent_before": journal.calls.spending(), "full_test_suite": False}  # no report shows it
+            update={"spent_before": journal.calls.spending(), "full_test_suite": False}  # no report shows its result
         )
         execute(replace(setup, journal=fresh, options=options, cache=None), probe=False)
     return journal.load()

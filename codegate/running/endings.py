@@ -30,7 +30,7 @@ _CLASSES: Final[dict[AttemptStop, FailureClass]] = {
 _DETAIL: Final = 4000
 _MOST_TOKENS: Final = 200_000
 _REACHED: Final = 0.98
-"""Share of the candidate's limit above which that limit cut the answer: providers count tokens differently."""
+"""Share of the candidate's output limit from which the limit counts as reached. Providers count tokens differently."""
 
 
 def grade_question(problem: Problem, attempt: Attempt) -> Grade:
@@ -128,7 +128,7 @@ def _truncation_advice(candidate: CandidateSpec, truncated: list[AttemptSummary]
             f"They ended below `sampling.max_output_tokens` ({limit}): raise the output limit or the context of the "
             "server, or take a model with a larger one."
         )
-    # A limit of the prompt suggests a small context, which prompt and answer share.
+    # A prompt limit suggests a small context, which prompt and answer share, so the advice stays moderate.
     raised = min(2 * limit if candidate.max_prompt_tokens else max(2 * limit, 32_000), _MOST_TOKENS)
     if raised <= limit:
         return f"`sampling.max_output_tokens` is {limit} and cannot be raised: take a model that answers in fewer."
@@ -146,7 +146,7 @@ _MIN_CHARACTERS: Final = 12
 
 
 def changes_of(base: Tree, patch: str) -> Changes | None:
-    """Return the changes that ``patch`` makes, None if it fails."""
+    """Return a patch's changes; None if it does not apply."""
     try:
         return apply_patch(base, patch)
     except PatchError:

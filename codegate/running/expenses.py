@@ -157,8 +157,8 @@ def sample_dollars(
 
 
 def _worst_of_several(candidate: CandidateSpec, prices: Prices, at_once: int) -> Decimal | None:
-    # Each call is as large as the model or a helper takes. An agent's limit of tokens ends it after the calls under
-    # way; its limit of dollars is never exceeded.
+    # Each call is assumed to fill the largest context. An agent's token limit ends it only after the calls in progress;
+    # its dollar limit is never exceeded.
     windows, agent = [list_entry(one).context_window for one in (candidate, *candidate.helpers)], candidate.agent
     window = None if None in windows else max(filter(None, windows))
     call = worst_case_call_cost(window, candidate.sampling.output_limit, prices) if window is not None else None

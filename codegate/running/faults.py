@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 LONGEST_WAIT_SECONDS: Final = 60.0
 LONGEST_ASKED_SECONDS: Final = 900.0
-"""A server that asks for a longer pause, such as until its day ends, is not waited for."""
+"""Longest Retry-After that a run waits for. A server can ask for more, such as the rest of its day."""
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def _compared(run: Run, candidate: CandidateSpec, gate: Gate, gone: Mapping[str,
     if verdict.kind != "regressed" or run.confirmation is None:
         return verdict
     pinned, pooled = gate.baseline.spec, {one.id for one in gate.baseline.runs}
-    if run.confirmation.manifest.id in pooled:  # a refresh has made its samples part of the baseline
+    if run.confirmation.manifest.id in pooled:  # a refresh has added the confirming samples to the baseline
         return verdict
     if [candidate.key() for candidate in run.confirmation.manifest.candidates] != [pinned.key()]:
         return verdict
@@ -230,7 +230,7 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     samples. Otherwise a clear verdict settles it, in a run with several planned comparisons.
     """
     settled = set()
-    run = run.model_copy(update={"confirmation": None})  # a confirmation does not reopen a look
+    run = run.model_copy(update={"confirmation": None})  # a confirmation does not reopen a planned comparison
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
         decided = run.manifest.sequential and (verdict.kind != "inconclusive" or verdict.futile)
@@ -345,7 +345,7 @@ def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> t
 def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, verdict: Verdict) -> tuple[str, ...]:
     if run.manifest.id in {one.id for one in baseline.runs}:
         return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
-    # Many models give the same wrong answer; only one that does no worse may be the baseline itself.
+    # Equal wrong answers prove nothing, because many models give them. So a regressed candidate gets no such warning.
     if verdict.kind != "regressed" and only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
         return ("every answer is one of the pinned baseline's own, so the baseline is compared with itself",)
     return ()

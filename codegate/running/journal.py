@@ -44,7 +44,7 @@ MAX_TRANSCRIPT_BYTES: Final = 256 << 20
 MAX_PROBLEM_BYTES: Final = 16 << 20
 
 RUNS: Final = Path("runs")
-"""Folder of runs that have no other one."""
+"""Default folder of runs."""
 
 CONFIRMATION: Final = "confirmation"
 """Subfolder of the run that confirmed a regression."""
@@ -66,7 +66,7 @@ RUN_FILES: Final = re.compile(
     rf"(?:{CONFIRMATION}/)?(?:run\.json|outcomes\.jsonl|calls\.log|answers\.jsonl|sandbox\.json|soundness\.json"
     rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.(?:json|answers)|(?:problems|agents)/{_PART}\.json)"
 )
-"""Names, in a run's folder, of the files that a run is resumed from."""
+"""Pattern of the files in a run's folder from which the run is resumed."""
 
 
 def _is_there(path: Path) -> bool:
@@ -151,7 +151,7 @@ class Journal:
         """
         if not self._new or any(os.path.lexists(self.folder / name) for name in _MADE):
             return
-        with suppress(UsageError), self.writing():  # not while another process continues it
+        with suppress(UsageError), self.writing():  # the lock fails while another process continues the run
             for name in (ANSWERS, MANIFEST):
                 (self.folder / name).unlink(missing_ok=True)
             with suppress(OSError):  # the folder existed before and has other files
@@ -193,9 +193,9 @@ class Journal:
             at, kept, other = line, before, outcome
             if before.grade is None:
                 at, kept, other = number, outcome, before
-                del counted[outcome.key]  # keeps the order in which they finished
+                del counted[outcome.key]  # the graded outcome is added at its own place in the order
             lost = lost_answers(other)
-            if other.attempt is not None:  # the same attempt was graded later, with its own losses
+            if other.attempt is not None:  # the attempt was graded later and keeps its own losses
                 lost = Counter(other.lost) - Counter(other.attempt.lost)
             counted[outcome.key] = at, kept.model_copy(update={"lost": dict(lost + Counter(kept.lost))})
         return tuple(outcome for _, outcome in counted.values())
@@ -238,7 +238,7 @@ class Journal:
                     f"Restore {folder}, or move it elsewhere.",
                 ) from error
             if run.manifest.id == self.manifest.id and self.manifest.shard is None:
-                continue  # a part of this run, whose calls are its own
+                continue  # a shard of this run, whose calls are in this run's log
             again = run.confirmation()
             if run.manifest.created.startswith(month):
                 of_run = spent.setdefault(run.manifest.id, {True: Spending(), False: Spending()})

@@ -147,7 +147,7 @@ def read_judged(folder: Path) -> RecordedJudgements | None:
 
 
 def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, announce: Callable[[str], None]) -> int:
-    """Judge attempts without judgement; return how many faults prevented."""
+    """Judge the unjudged attempts; return how many faults prevented."""
     header = JudgeHeader(judge=judge.label, key=judge.key(), prompt=PROMPT)
     before = read_judged(journal.folder)
     if before is not None and (before.header.key, before.header.prompt) != (header.key, header.prompt):

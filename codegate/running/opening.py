@@ -65,7 +65,7 @@ def interruptible(stop: threading.Event, backend: Backend) -> Iterator[None]:
         for other in SIGNALS:
             signal.signal(other, end_process)
         stop.set()
-        if stopping.ident is None:  # a second signal may have come before the lines above
+        if stopping.ident is None:  # a second signal can arrive before the handlers above are set
             stopping.start()
 
     for number in SIGNALS:

@@ -22,13 +22,13 @@ from codegate.suite.model import Sha256
 
 MAX_SAMPLES: Final = 100
 MAX_OUTCOMES: Final = 1_000_000
-"""Candidates x problems x samples of one run: a plan that no journal could hold is refused when it is read."""
+"""Most outcomes (candidates x problems x samples) of one run. A larger plan is refused when it is read."""
 MAX_SHARDS: Final = 256
-"""Jobs that a matrix of GitHub Actions can have."""
+"""Most shards, because a matrix of GitHub Actions can have no more jobs."""
 
 
 BY_PROBLEM: Final = ("problems", "clusters", "tags", "origins", "plain")
-"""Fields of a plan that are by problem id, and in a shard's plan of its part only."""
+"""Fields of a manifest with an entry per problem. A shard's manifest has only the entries of its own problems."""
 
 
 def _optional(description: str, **limits: Any) -> Any:

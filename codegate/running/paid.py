@@ -90,7 +90,7 @@ class PaidAnswers:
             if (kept := self.take(turn)) is not None:
                 return kept.completion.model_copy(update={"reasoning": _reasoning(kept.content)})
             completion = call(action, request_bytes)
-            # A provider wants its reasoning back with the next turn, and no other file has it.
+            # The reasoning is stored too: the provider wants it back with the next turn, and no other file has it.
             reasoning = json.dumps(self._redactor.clean(completion.reasoning)).encode()
             self.keep(self.prepare(turn, ForwardedAnswer(reasoning, streamed=False, completion=completion)))
             return completion
@@ -99,7 +99,7 @@ class PaidAnswers:
 
 
 def _reasoning(content: bytes) -> tuple[dict[str, Any], ...]:
-    # The file may have been changed.
+    # The file is untrusted.
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
@@ -121,7 +121,7 @@ def _read(path: Path) -> tuple[list[tuple[str, ForwardedAnswer]], Decimal]:
                 if not line.endswith(b"\n"):
                     break
                 if isinstance(entry, str):
-                    # A correction never exceeds what was recorded before it, except in a file that was changed.
+                    # The sum can be negative only if the file was changed.
                     usd = max(usd + _PRICE.validate_python(entry), Decimal(0))
                 else:
                     request, content, streamed, completion = entry

@@ -208,7 +208,7 @@ def _clusters(problems: Sequence[Problem]) -> dict[str, str]:
 
     def source(problem: Problem) -> str | None:
         number = problem.manifest.provenance.pull_request
-        # Suites of several repositories have the same numbers for different changes.
+        # In a suite of several repositories, pull requests of different repositories can have the same number.
         of = f" of {_project(problem)}" if len(projects) > 1 else ""
         return f"pull request {number}{of}" if number is not None else problem.manifest.provenance.commit
 
@@ -227,7 +227,7 @@ def candidate_settings(manifest: RunManifest, candidate: CandidateSpec) -> dict[
 
 
 def check_resumable(manifest: RunManifest, suite: Suite) -> None:
-    """Raise UsageError if suite, grader or prompts changed since."""
+    """Raise UsageError if suite, grader or prompts have changed."""
     if suite.digest != manifest.suite_digest:
         raise UsageError(
             f"run {manifest.id} was made with another version of suite {manifest.suite} "
@@ -270,7 +270,7 @@ def jobs(manifest: RunManifest, suite: Suite) -> tuple[AttemptJob, ...]:
     )
 
 
-_RETRIES: Final = 10  # one spare call per ten, and ten more, because failed tries count too
+_RETRIES: Final = 10  # spare calls, because failed tries count too: one for every ten, plus ten
 
 
 @dataclass(frozen=True)

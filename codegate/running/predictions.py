@@ -55,7 +55,7 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
 
     ``label`` renames the only candidate; raises UsageError if there are several.
     """
-    # The program that made them may have known this machine's keys.
+    # The program that made the predictions may have known this machine's keys.
     redactor = Redactor(*(secret for secret in environment_secrets(os.environ) if len(secret) > LONGEST_WORD))
     predictions = [
         one.model_copy(update={"model_patch": redactor.redact_whole(one.model_patch)}) if one.model_patch else one
@@ -240,7 +240,7 @@ def grade_predictions(
         return redactor.clean_model(outcome, "problem")
 
     def graded(problem: Problem, patch: str) -> tuple[Grade | None, Fault | None]:
-        if problem.manifest.answer is not None:  # a question: the text is its answer
+        if problem.manifest.answer is not None:  # the problem is a question, and the text is its answer
             return grade_answer(problem, patch, contains_code=contains_code(patch)), None
         if problem.environment.id in broken:
             return None, broken[problem.environment.id]

@@ -26,7 +26,7 @@ from codegate.sandbox import SandboxClosed, SandboxError, SandboxUnavailable, se
 from codegate.suite import Base, Environment, Problem, Suite, Tree, load_tree
 
 _MOST_SENT: Final = 64
-"""Problems whose trees stay in the cluster's memory; others are sent again when they are needed."""
+"""Most problems whose trees stay in the cluster's memory. A tree that was dropped is sent again."""
 _REMEDY: Final = "Set RAY_ADDRESS to HOST:6379, the address of its head node."
 _REACH_SECONDS: Final = 5.0
 
@@ -49,7 +49,7 @@ def connect_cluster() -> int:
 
 
 def _check_reachable(address: str) -> None:
-    # Ray itself would try for more than three minutes.
+    # Checked first, because Ray itself would try for more than three minutes.
     host, _, port = address.rpartition(":")
     if not host or "/" in address or not port.isdecimal():
         return
@@ -100,7 +100,7 @@ class RayCluster:
             if self._stopped:
                 raise SandboxClosed("the run was interrupted.")
             if problem.id not in self._sent:
-                while len(self._sent) >= _MOST_SENT:  # tasks under way keep theirs
+                while len(self._sent) >= _MOST_SENT:  # running tasks keep their trees
                     del self._sent[next(iter(self._sent))]
                 self._sent[problem.id] = ray.put((problem, base(problem.id)))
             running = self._on_node.options(memory=memory).remote(self._plan, self._sent[problem.id], task)
@@ -139,7 +139,7 @@ class RayCluster:
 
 
 def _memory(problem: Problem) -> int:
-    # A task that wants more memory than any node has would wait forever.
+    # Limited to the largest node's memory, because a task that asks for more would wait forever.
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     largest = max((int(node.get("memory", 0)) for node in nodes if "CPU" in node), default=None)
     wanted = problem.manifest.limits.memory_mb << 20
@@ -152,12 +152,12 @@ def _is_of_loading(cause: object) -> bool:
 
 
 def _words(error: Exception) -> str:
-    # Ray's messages go on for pages.
+    # Shortened, because Ray's messages can fill pages.
     return " ".join(str(error).split())[:300].rstrip(".")
 
 
 _SANDBOXES: Final[dict[str, Sandboxes]] = {}
-"""Sandboxes of this process of a node, by run: a process serves many tasks, one after the other."""
+"""Sandboxes of this node process, by run. A process serves many tasks, one after the other."""
 
 
 def _on_node(plan: _Plan, work: tuple[Problem, Tree], task: SandboxTask[Result]) -> tuple[Result, str | None]:

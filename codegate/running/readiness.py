@@ -69,7 +69,7 @@ def check_installed(
     lacking: list[tuple[Environment, NotInstalled]] = []
     for problem in problems:
         if problem.manifest.answer is not None:
-            continue  # nothing is run for a question
+            continue  # a question is not executed
         environment = suite.environments[problem.environment.id]
         if (recipe := environment.manifest.recipe) not in known:
             known[recipe] = _not_installed(suite, environment, backend, repository)
@@ -91,7 +91,7 @@ def _not_installed(
         inputs_of(recipe_of(environment), load_tree(suite, base, repository) if base else Tree(), backend)
     except NotInstalled as error:
         return error
-    except SandboxError:  # building the environment meets this fault again, and retries
+    except SandboxError:  # building the environment meets this fault again, and retries it
         pass
     return None
 
@@ -155,7 +155,7 @@ def check_soundness(
     record = journal.soundness()
     known = {} if record is None else dict(record.problems)
     if record is not None and datetime.now(UTC) - record.checked > _SOUND_FOR:
-        # A hidden test may stop passing with time or on another machine, which no candidate is to blame for.
+        # Sound problems are checked again: a hidden test can stop passing with time or on another machine.
         known = {name: wrong for name, wrong in known.items() if wrong is not None}
     new = [problem for problem in problems if problem.id not in known]
     if not new:
@@ -227,7 +227,7 @@ def _unsound(
 
 def _check(problem: Problem, base: Tree, sandboxes: Sandboxes) -> str | None:
     if problem.manifest.answer is not None:
-        return None  # nothing is run for a question
+        return None  # a question is not executed
     fixed = grade(problem, base, make_patch(base, problem.fix), sandboxes)
     if not fixed.resolved:
         return f"the reference fix does not pass here ({fixed.failure}, {fixed.tests_passed}/{fixed.tests_total} tests)"

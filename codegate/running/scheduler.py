@@ -28,7 +28,7 @@ _PROGRESS_SECONDS: Final = 1.0
 _STOP_SECONDS: Final = 3.0
 _WARM: Final = 2
 MOST_FIRST: Final = 3
-"""Cut answers that end the run: a single problem may be an exception."""
+"""Number of truncated first answers that end the run. Fewer may be exceptions."""
 
 
 def execute(
@@ -78,10 +78,10 @@ def execute(
             run.probe(left, left, over)
         looks = journal.manifest.looks
         if failed and journal.manifest.sequential:
-            # In a resumed run the lost samples come first: they may be all that a clear verdict lacks.
+            # A resumed run repeats lost samples first, because a clear verdict may lack nothing else.
             sound = journal.load().manifest.problems
             run.work([job for job in every if job.key in failed and job.problem.id in sound], len(graded), 0)
-        for number, look in enumerate((*looks, looks[-1])):  # once more at the end, for what was lost there
+        for number, look in enumerate((*looks, looks[-1])):  # a second round at the last look repeats its lost samples
             so_far = journal.load()
             graded = {outcome.key for outcome in so_far.outcomes if outcome.grade is not None}
             if number == len(looks) and len(graded) == len(so_far.outcomes):
@@ -183,7 +183,7 @@ class _Execution:
             queues = {job.candidate.key(): queues[job.candidate.key()] for job in now if job.key in cut_off}
         else:
             for key, cut in queues.items():
-                if waiting[key] > MOST_FIRST:  # else there is nothing left to save
+                if waiting[key] > MOST_FIRST:  # with no jobs left, ending the run would save nothing
                     refuse_truncated(cut[0], [one for one in made.values() if one.candidate == key], self._setup.again)
         self._tried = earlier | tried
         self._probed |= {candidate for candidate, _, _ in tried}
@@ -195,7 +195,7 @@ class _Execution:
         ``later`` jobs as still to come. Raises Interrupted, CallLimitReached, or the first error that was not recorded
         as a fault.
         """
-        # If a first problem had a fault, only the next execution repeats it.
+        # Probed jobs are skipped even if they had a fault, which only the next execution repeats.
         left, self._tried = [job for job in left if job.key not in self._tried], set()
         self._done, self._total = done, done + len(left) + later
         pending: queue.SimpleQueue[AttemptJob] = queue.SimpleQueue()
@@ -205,7 +205,7 @@ class _Execution:
         self._check_ended()
 
     def _check_ended(self) -> None:
-        if self._setup.interrupt.is_set():  # other failures then follow from cut sandboxes and calls
+        if self._setup.interrupt.is_set():  # other errors are then only effects of closed sandboxes and calls
             raise Interrupted(f"interrupted after {self._so_far()}", self._continue()) from self._failure
         if self._failure is not None:
             raise self._failure
@@ -246,11 +246,11 @@ class _Execution:
         return f"Continue with:\n{self._setup.again}"
 
     def _finish(self, tasks: Iterable[Callable[[], None]]) -> None:
-        # When the run ends early, their model calls are cut and this returns.
+        # If the run ends early, this returns although threads may still wait for model calls.
         threads = [threading.Thread(target=self._guarded, args=(task,), daemon=True) for task in tasks]
         for thread in threads:
             thread.start()
-        # Polling: an event that a signal handler sets while the main thread waits for it can deadlock.
+        # Polling, because waiting for an event that a signal handler sets can deadlock.
         alive, reported = threads, time.monotonic()
         while alive and not (self._setup.interrupt.is_set() or self._stop.is_set()):
             alive[0].join(_POLL_SECONDS)
@@ -275,7 +275,7 @@ class _Execution:
             task()
         except Interrupted:
             return
-        except BaseException as error:  # it is raised again where the run was started
+        except BaseException as error:  # the main thread raises it again
             with self._lock:
                 self._failure = self._failure or error
             self._stop.set()
@@ -318,7 +318,7 @@ class _Execution:
                 fault = self._fault(job.problem) or self._lost.get(job.candidate.key())
                 outcome = self._attempts.outcome(job, fault)
             except CallLimitReached as error:
-                self._limit = error  # jobs that need no more model calls go on
+                self._limit = error  # jobs that need no further model calls go on
                 continue
             with self._lock:
                 self._setup.journal.append(outcome)

@@ -34,7 +34,7 @@ from codegate.suite import Problem, Suite, images_of, load_suite
 from codegate.suite.exchange import write_predictions
 from codegate.wording import count_of, join_first
 
-_SHARD_SAMPLES: Final = 3  # per problem, for a gate: a suite that is worth sharding needs no more
+_SHARD_SAMPLES: Final = 3  # samples per problem of a gated shard; suites large enough for shards need no more
 
 
 @dataclass(frozen=True)
@@ -160,11 +160,11 @@ def _run_suite(
             over = settled(journal.load()) if settled is not None else ()
             left = _unfinished(journal, suite, over)
             check_installed(suite, left, journal.manifest.problem_count, backend, options.repository)
-        except (UsageError, KeyboardInterrupt):  # a signal
+        except (UsageError, KeyboardInterrupt):
             journal.remove_if_unstarted()
             raise
         begun.append(journal)
-        # Until here a signal ends the process; from here on it is handled, so that no write is cut off.
+        # Until here a signal raises KeyboardInterrupt; from here on it is handled, so that no write is cut off.
         with interruptible(stop, backend), journal.writing():
             keep_predictions(journal, suite, announce)
             conditions = journal.manifest.conditions
@@ -197,7 +197,7 @@ def check_same_plan(folder: Path, spec: RunSpec) -> None:
         now = now.model_copy(update={"gated_by": None})
     if spec.shard is not None:
         now = shard_manifest(now, spec.shard)
-    # Conditions of the sandboxes are compared once these are open.
+    # The sandboxes' conditions are compared later, when sandboxes are open.
     now = now.model_copy(update={"conditions": {**before.conditions, **now.conditions}})
     if before.id == now.id and before.fingerprint() == now.fingerprint():
         return
@@ -256,7 +256,7 @@ def _unfinished(journal: Journal, suite: Suite, settled: Collection[str]) -> tup
 
 
 def _created(folder: Path, manifest: RunManifest, spec: RunSpec) -> Journal:
-    if spec.options.cache is None:  # with one, there may be no call to make
+    if spec.options.cache is None:  # with a cache, the run may need no call
         check_servers(manifest.candidates)
     journal = Journal.create(folder, manifest, _command_again(spec, folder))
     if spec.answers is not None:
@@ -307,7 +307,7 @@ def _plan(
 
 
 def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) -> RunManifest:
-    # Prices and time limits are no part of a candidate's key.
+    # Candidates with equal keys can have other prices and time limits; the user's ones apply.
     own = {candidate.key(): candidate for candidate in candidates}
     return manifest.model_copy(
         update={"candidates": tuple(own.get(candidate.key(), candidate) for candidate in manifest.candidates)}
@@ -315,12 +315,12 @@ def _with_own_terms(manifest: RunManifest, candidates: Sequence[CandidateSpec]) 
 
 
 def _same_plan(manifest: RunManifest, announce: Callable[[str], None]) -> Journal | None:
-    # A gate's new samples would be a second chance.
+    # An equal run is continued, because new samples would give the candidate a second chance.
     if os.environ.get("CI"):
-        return None  # such a folder would come with an untrusted checkout
+        return None  # in CI the folder can come from an untrusted checkout
     found: list[Journal] = []
     for folder in RUNS.iterdir() if RUNS.is_dir() else ():
-        with contextlib.suppress(UsageError, OSError):  # no run
+        with contextlib.suppress(UsageError, OSError):  # the folder holds no run
             journal = Journal.open(folder)
             if journal.manifest.fingerprint() == manifest.fingerprint():
                 found.append(journal)
@@ -365,7 +365,7 @@ def _same_sandbox(choice: Choice, manifest: RunManifest) -> Choice:
 
 
 def _connect_engine(name: EngineName, sandboxes: int, announce: Callable[[str], None]) -> Callable[..., Engine] | None:
-    # Ray handles SIGTERM from then on, so this comes before signals are caught.
+    # Connected before codegate catches signals, because connecting makes Ray handle SIGTERM.
     if name == "local":
         return None
     try:

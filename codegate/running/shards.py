@@ -187,7 +187,7 @@ def shard_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
 def _runs_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder.", "Give the folders of the shards, or the folder they are in.")
-    # An artifact may hold links.
+    # Links are skipped, because an artifact is untrusted.
     children = [child for child in sorted(folder.iterdir()) if not child.is_symlink()]
     places = [place for child in children for place in (child, child / "run") if not place.is_symlink()]
     return [place for place in places if os.path.lexists(place / MANIFEST)]
@@ -272,7 +272,7 @@ def _size(journal: Journal) -> int:
     try:
         return (journal.folder / OUTCOMES).lstat().st_size
     except OSError:
-        return 0  # reading it raises the error
+        return 0  # reading the file raises the error later
 
 
 def _common(manifest: RunManifest) -> dict[str, Any]:
@@ -304,7 +304,7 @@ def _soundness(parts: Sequence[_Part], total: int) -> SoundnessRecord | None:
 
 @contextmanager
 def _new_folder(out: Path) -> Iterator[Path]:
-    # The folder is renamed at the end, so that an incomplete run is never visible.
+    # The folder gets its name only at the end, so that an incomplete run is never visible.
     check_new_folder(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
