@@ -18,7 +18,7 @@ from codegate.sandbox import Completed
 from codegate.strict import Strict
 
 LimitName = Literal["time", "memory", "output", "disk", "processes"]
-"""What a run used up. ``disk`` and ``processes`` are known by what failing tests died of."""
+"""A limit that a run reached. ``disk`` and ``processes`` are recognised by the exceptions of failing tests."""
 
 #: Error numbers of an address without a route, as in a sandbox without a network.
 UNREACHABLE: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL})

@@ -30,11 +30,12 @@ FailureClass = Literal[
     "no_code",
     "unwanted_code",
 ]
-"""Why an attempt did not resolve its problem. A fault (``infrastructure``) is none: it is an outcome without a grade.
+"""Why an attempt did not resolve its problem. Infrastructure faults have no class: their outcomes have no grade.
 
-The last two are of answers to questions, for which nothing is run. The four before them come from how the answer ended,
-not from execution: an output limit truncated it, the model or a filter refused, the conversation did not fit the
-model's context, or the answer was empty.
+``truncated``, ``refused``, ``context_overflow`` and ``empty_answer`` come from the end of the answer, not from
+execution: an output limit truncated it, the model or a filter refused, the conversation did not fit the model's
+context, or the answer was empty. ``no_code`` and ``unwanted_code`` are for answers to questions, for which nothing
+runs.
 """
 
 TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]

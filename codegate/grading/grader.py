@@ -33,9 +33,10 @@ from codegate.suite import Changes, ControlAudit, PatchError, Problem, ProblemMa
 from codegate.wording import escaped_bytes
 
 GRADER_VERSION = "16"
-"""Raised when the same patch may get another grade than before: baselines are then no longer comparable."""
+"""Version of the grader. It changes if the same patch can get another grade, so that older baselines are not
+comparable."""
 _LINGERING_SECONDS: Final = 5.0
-"""How much longer than before tests may take if their process is left to end by itself."""
+"""Additional seconds for tests whose process is left to end by itself."""
 _LINTED = (".py", ".pyi")
 
 
@@ -65,7 +66,7 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
         return _failed(total, "no_patch", detail, dropped=dropped)
     tree = base.overlay(classified.applied)
     try:
-        # Inspection reads texts and runs none of them, so that a lease is enough.
+        # Inspection runs no code of the patch, so a lease is enough.
         with sandboxes.lease(problem.environment, problem.manifest.limits) as lease:
             inspection = inspect(lease, base, classified.applied, classified.new_modules)
         if inspection.shadowed:
@@ -120,7 +121,7 @@ def grade_reference(
     patch = make_patch(base, problem.fix)
     audit = find_flips(problem, base, sandboxes, unfixed)
     result = grade(_with(problem, audit), base, patch, sandboxes)
-    if not result.resolved and audit.flips:  # copies may fail together, though each one alone did not
+    if not result.resolved and audit.flips:  # together, copies can make the fix fail, even if each one alone did not
         audit = audit.model_copy(update={"flips": {}})
         result = grade(_with(problem, audit), base, patch, sandboxes)
     return result, audit if result.tests else None
@@ -218,7 +219,7 @@ def _run_copies(
     the patch would change.
     """
     # Hidden tests run with copies beside them. Tests without copies run again, changed, if all of them passed. A test
-    # survives if it passes with a changed expectation. All are cross-checked if each has a flip of a value.
+    # survives if it passes with a changed expectation. All tests are cross-checked if each has a flip of a value.
     originals, generator = cached_originals(problem, base, sandboxes), secrets.SystemRandom()
 
     def run(controls: RunControls) -> SeparatedRun:
@@ -235,8 +236,9 @@ def _run_copies(
         report = _with_tampering(report, short, "is reported as passed, but not all of its statements were run")
     wrong, strong = with_surviving_copies(controls, separated), controls.strong
     if wrong and passes(report):
-        # Threads may let a copy get further than at validation. Only what happens twice, under other names, accuses. A
-        # guess gets no second chance by it: in the first run a copy passed, so that guess was wrong.
+        # With threads, a copy can get further than at validation. So a copy has to pass twice, under other names. This
+        # gives
+        # a guess no second chance: a copy passed in the first run, so the guess was wrong.
         controls = draw_controls(problem, originals, generator)
         separated = run(controls)
         wrong = wrong if with_surviving_copies(controls, separated) or not passes(separated.report) else []
@@ -254,8 +256,9 @@ def _run_copies(
 def _until_exit(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes, passing: TestReport) -> TestReport:
     """Return ``passing``, or an incomplete report after an uncaught error.
 
-    The exit status shows an uncaught error, but not in a run with copies, which fail, nor if the runner forces an exit.
-    So the tests run once more without both, unless the runner reports uncaught errors itself and reported none.
+    The exit status shows an uncaught error, except in a run with copies (which fail) or if the runner forces the exit.
+    So the tests run once more, without copies and without a forced exit. This is skipped if the runner reports uncaught
+    errors itself and reported none.
     """
     if not (passing.uncaught or find_runner(problem.manifest.runner).forces_exit):
         return passing
@@ -265,9 +268,9 @@ def _until_exit(problem: Problem, base: Tree, tree: Tree, sandboxes: Sandboxes, 
     def run(tested: Tree) -> tuple[bool, TestReport]:
         report = run_hidden_tests(problem, tested, sandboxes, selection)
         passed = report.proven and report.clean and all(map(report.passes, problem.tests.expected))
-        return passed or report.timed_out, report  # what keeps a process open is no error
+        return passed or report.timed_out, report  # a process that is kept open has no error
 
-    # An error of the project's own is also one with the reference fix; one that comes at times does so in either.
+    # An error of the project itself also occurs with the reference fix. A second round allows for a flaky one.
     for _ in range(2):
         is_proper, report = run(tree)
         if is_proper or not run(base.overlay(problem.fix))[0]:
@@ -287,7 +290,7 @@ def _grade_report(problem: Problem, report: TestReport, lint: LintResult | None,
     resolved = not failing and report.proven
     compiled = broken_collection(report, failing) is None
     failure, detail = (None, "") if resolved else classify_failure(report, failing, problem.tests.expected)
-    # If nothing failed and yet the run proves nothing, its passes count for nothing.
+    # If no test failed and the run still proves nothing, the passes count for nothing.
     credible = resolved or (bool(failing) and compiled and failure != "tampering")
     return Grade(
         resolved=resolved,
@@ -333,7 +336,7 @@ def _failed(
 
 
 def _full_detail(detail: str, dropped: tuple[str, ...]) -> str:
-    # A file that was not applied may be why the rest fails.
+    # A file that was not applied can be the reason why tests fail.
     more = f" (and {len(dropped) - 3} more)" if len(dropped) > 3 else ""
     left_out = f"; not applied: {', '.join(dropped[:3])}{more}" if dropped else ""
     return escaped_bytes(detail)[:3000] + left_out[:1000]

@@ -32,7 +32,7 @@ _CHANGES: Final = re.compile(
 )
 _ENTRY: Final = re.compile(r"[\w.-]{1,100}\s*=\s*[\w.]{1,200}(?:\s*:\s*[\w.]{1,200})?(?:\s*\[[\w,. -]{0,100}\])?")
 _GROUP: Final = re.compile(r"[\w.-]{1,100}")
-#: The version if neither the tree's modules nor its change log have one; most projects have been released once.
+#: Placeholder of a project whose version is not found; most projects have been released once.
 _UNKNOWN: Final = "1.0.0"
 _MODULE: Final = """\
 __version__ = version = {version!r}
@@ -127,7 +127,7 @@ class _Project:
             written.get("file"), used.get("version_file"), used.get("write_to"),
         ]  # fmt: skip
         found = [_line(place).removeprefix("./") for place in places]
-        if pdm.get("write_to"):  # relative to the folder of packages
+        if pdm.get("write_to"):  # pdm's path is relative to the folder of packages
             found += [f"src/{_line(pdm['write_to'])}"] if any(path.startswith("src/") for path in self.tree) else []
         return [path for path in dict.fromkeys(found) if re.fullmatch(r"[\w./-]+\.(?:py|txt)", path)]
 

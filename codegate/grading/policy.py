@@ -90,12 +90,12 @@ def classify_patch(problem: Problem, base: Tree, changes: Changes) -> Classified
             continue
         linked = file is not None and file.is_link
         if path in problem.fix:
-            # Settings are taken from the fix, because the tests run by them.
+            # Configuration is taken from the fix, because the tests depend on it.
             own = classifier.classify(path) == "source"
             applied[path] = file if own else problem.fix[path]
             continue
         added = file is not None and (path not in base or (linked and not base[path].is_link))
-        # A link may stand for a folder, below which an interpreter finds what the link leads to.
+        # A link can stand for a folder, in which an interpreter finds the files that the link leads to.
         places = [path, f"{path}/__init__.py"] if linked else [path]
         reasons = [_hostile(place, roots | {""}) for place in places] if added else []
         if linked and any(_is_above(path, root) for root in roots | beside):
@@ -137,7 +137,7 @@ def _is_above(link: str, root: str) -> bool:
 
 def _test_roots(problem: Problem, base: Tree) -> frozenset[str]:
     """Return the folders that pytest adds to ``sys.path``."""
-    # For each test file that is the first folder above it that is no package.
+    # pytest adds, for each test file, the nearest folder above it that is no package.
     found = set()
     for file in problem.manifest.test_files:
         folder = file.rpartition("/")[0]
@@ -191,5 +191,5 @@ def _added_lines(before: TreeFile | None, after: TreeFile | None) -> list[str]:
 def _file_lines(file: TreeFile | None) -> list[str]:
     if file is None or file.is_link:
         return []
-    # Interpreters normalise identifiers, so that letters of other forms would hide a sign.
+    # Interpreters normalise identifiers, so letters in another form could hide a sign.
     return unicodedata.normalize("NFKC", file.text).splitlines()

@@ -13,8 +13,8 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from codegate.strict import Strict
 
 AttemptKind = Literal["network", "local", "files", "writes", "signals", "processes"]
-"""What code may try to do: connections and look-ups that leave the sandbox, and such that stay in it; forbidden files;
-changes of files outside the workspace; signals to processes of the harness; new processes."""
+"""Kinds of unusual actions: connections and look-ups that leave the sandbox (``network``) or stay in it (``local``),
+use of forbidden ``files``, ``writes`` outside the workspace, ``signals`` to the harness, and new ``processes``."""
 
 _Read = TypeVar("_Read")
 

@@ -45,7 +45,7 @@ _Value = TypeVar("_Value")
 
 _LOG: Final = logging.getLogger(__name__)
 AGENT_LIMITS: Final = SandboxLimits(memory_bytes=3 << 30, cpus=2.0, pids=512, disk_bytes=1 << 30, open_files=4096)
-"""What an agent may use: the largest takes 0.7 GiB and 34 threads, beside the tests that it runs."""
+"""Limits of an agent's sandbox. The largest agent uses 0.7 GiB and 34 threads, without the tests that it runs."""
 _GRACE_SECONDS: Final = 120.0
 _MOST_SEARCHED: Final = 32
 
@@ -195,7 +195,7 @@ class Sandboxes:
     def _build(self, environment: EnvironmentManifest) -> PreparedEnvironment:
         recipe = self._recipe(environment)
         prepared = self.backend.prepare(recipe)
-        # Before anything untrusted runs, through the same code path as everything else.
+        # The isolation is tested before anything untrusted runs, by the same code path.
         # Environments of one base image have the same isolation, whatever is installed in them.
         kind = (recipe.python, recipe.image)
         with self._checking:
@@ -267,7 +267,7 @@ class Sandboxes:
             UsageError: the agent cannot be installed.
             SandboxError: an index cannot be reached, or the sandbox cannot be started.
         """
-        self.prepare(environment)  # the isolation is tested once, whatever is installed
+        self.prepare(environment)  # tests the isolation once, whatever is installed
         found = (
             (one.id, self._packages.get(manifest_key(one.manifest), partial(self._install, one))) for one in packages
         )

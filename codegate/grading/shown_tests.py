@@ -23,8 +23,8 @@ from codegate.suite import Changes, Problem, Tree, apply_patch
 
 _NAMED: Final = 20
 _SUITE_LIMITS: Final = 5
-"""How long each run of the full test suite on an answer begins further files, in time limits of the problem. An answer
-that hangs takes a whole limit for each file."""
+"""Time in which a run of the full test suite may begin further files, as a multiple of the problem's time limit. An
+answer that hangs takes a whole limit for each file."""
 
 
 def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: Sandboxes) -> str:
@@ -36,7 +36,7 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
     files = tuple(path for path in problem.manifest.public_tests if path in tree)
     try:
         return _run_shown_tests(problem, tree, files, sandboxes).summary
-    except FilesRefused as error:  # caused by the model, so no infrastructure fault
+    except FilesRefused as error:  # the model's fault, not the infrastructure's
         return f"The tests could not be run: {error}"
 
 
@@ -102,7 +102,7 @@ def find_regressions(
     """
     tree = base.overlay(classify_patch(problem, base, apply_patch(base, patch)).applied).overlay(problem.hidden)
     failing = compared = passing
-    for _ in range(2):  # a test that passes in the second run is flaky
+    for _ in range(2):  # failing tests run again; one that then passes is flaky
         ends = time.monotonic() + _SUITE_LIMITS * problem.manifest.limits.seconds
         left, found = set(failing), set[str]()
         for files, report in _run_batches(problem, tree, _files_of(failing), sandboxes):
@@ -143,7 +143,7 @@ def _run_shown_tests(
     problem: Problem, tree: Tree, files: tuple[str, ...], sandboxes: Sandboxes, share: float = 1.0
 ) -> TestReport:
     """Run shown test files; ``share`` scales the problem's time limit."""
-    # A model may see the output, and the expectations on calls are as hidden as the hidden tests.
+    # A model may see the output, so the expected calls, which are hidden, are left out.
     service = problem.manifest.service
     service = service.model_copy(update={"expects": ()}) if service else None
     selection = test_selection(problem)

@@ -9,10 +9,10 @@ from typing import Final, Literal
 StderrClass = Literal[
     "none", "assertion", "import", "syntax", "memory", "permission", "network", "timeout", "exception", "other"
 ]
-"""``none``: nothing was printed, or the attempt passed; ``other``: nothing that was printed is known."""
+"""``none``: nothing was printed, or the attempt passed. ``other``: no printed line is recognised."""
 
-_LAST: Final = 200  # lines that are looked at
-_LONGEST: Final = 2000  # characters of one
+_LAST: Final = 200  # most lines that are searched, from the end
+_LONGEST: Final = 2000  # most characters of a line that are searched
 _SIGNS: Final[dict[StderrClass, str]] = {
     "memory": r"MemoryError|OutOfMemoryError|heap out of memory|[Oo]ut of memory|Cannot allocate memory",
     "permission": r"PermissionError|\b(?:EACCES|EPERM|EROFS)\b|[Pp]ermission denied|Operation not permitted"

@@ -49,8 +49,8 @@ for top in ("bin", "lib", "venv", "wheels"):
             facts = os.lstat(folder + "/" + name)
             print("%d,%d,%d" % (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns), ascii(folder + "/" + name))
 """
-"""Lists where each program is, and what is in the environment beside ``HOME``, where a new program may be, in the way
-of no other. No command can choose a file's change time."""
+"""Python program that lists where each program of ``PATH`` is, and the files of the environment with size and times. A
+new program in ``HOME`` is left out if it hides no other program. No command can choose a file's change time."""
 _FORGED: Final = "something other than the test driver wrote to the result channel"
 
 
@@ -91,7 +91,7 @@ def run_tests(
                     seconds=prepared.seconds + report.seconds,
                     cpu_seconds=prepared.cpu_seconds + report.cpu_seconds,
                 )
-            gone = report is prepared or report.timed_out or report.memory_exceeded  # the sandbox itself may be
+            gone = report is prepared or report.timed_out or report.memory_exceeded  # the sandbox itself may have ended
             reports.append(report if gone else _with_rewritten_files(sandbox, report, watched))
             if report is prepared or report.timed_out:
                 break
@@ -146,7 +146,7 @@ def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched
                 exit_code=done.exit_code,
                 output=_last_part(output),
             )
-    # These commands may run a candidate's code, which must not change the tests or the environment.
+    # These commands can run code of the patch, which must change neither tests nor environment.
     report = _with_rewritten_files(sandbox, report, watched)
     after = _programs(sandbox)
     changed = [*(programs - after), *(line for line in after - programs if "/__pycache__/" not in line)]
@@ -174,7 +174,7 @@ def _run_batch(
 ) -> TestReport:
     token = secrets.token_hex(16)
     command = runner.command(selection, files, token)
-    # Variables at their default values are left to the project.
+    # Variables with default values are left out, so that the project can set them.
     varied = {name: value for name, value in command.environment.items() if ENVIRONMENT.get(name) != value}
     command = replace(
         command, environment=varied, timeout_seconds=timeout, output_bytes=selection.output_bytes, records=True

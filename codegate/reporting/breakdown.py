@@ -13,10 +13,11 @@ from codegate.reporting.correctness import GradedSample, Samples, correctness
 from codegate.running import Outcome
 
 DATE_TAG: Final = "date"
-"""The tag with the day of a problem's change, ``date:2024-05-01``: it makes the cohorts before and after a cut-off."""
+"""Name of the tag with the day of a problem's change, as in ``date:2024-05-01``. It divides the problems at a training
+cut-off."""
 
-_CLASSES: Final = 40  # there are 14; a baseline's file could name any number
-_MANY: Final = 24  # values of a tag: with more of them it is a name, not a kind
+_CLASSES: Final = 40  # most failure classes, because a baseline's file can name any number
+_MANY: Final = 24  # values from which a tag counts as a name, not as a kind
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]
     """Return each failure class's share of a candidate's samples.
 
     ``side`` has the samples. The most frequent class comes first. The baseline's share and the difference cover only
-    the problems of both.
+    problems that candidate and baseline share.
     """
     both = sorted(side.keys() & baseline.keys())
     counts = Counter(sample.failure for samples in side.values() for sample in samples if sample.failure)

@@ -27,11 +27,11 @@ from codegate.suite import Tree, TreeFile, make_patch
 from codegate.wording import count_of, join_first
 
 _REPORT_LIMIT = 24_000_000
-_VERBATIM = 0.8  # of the fix's distinctive lines; see codegate.running.endings
-_TOLD = 0.5  # of them, in a harness, which has no reason to hold any
-_TRANSCRIPT_ROOM = 8_000_000  # characters of its own: a conversation must not crowd out patches and outputs
+_VERBATIM = 0.8  # share of the fix's distinctive lines in an answer; see codegate.running.endings
+_TOLD = 0.5  # share of these lines in a harness, where none is expected
+_TRANSCRIPT_ROOM = 8_000_000  # characters of conversations, which must not crowd out patches and outputs
 _DIFFERENCE_LINES: Final = 400
-_PROMPT_ROOM: Final = 200_000  # characters
+_PROMPT_ROOM: Final = 200_000  # characters of agents' prompts
 _DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file", "--- /dev/null", "+++ /dev/null")
 
 
@@ -85,7 +85,7 @@ def build_view(runs: Sequence[Run], verdicts: Sequence[Verdict] = (), evidence: 
 def _sweep(runs: Sequence[Run]) -> Sweep | None:
     try:
         return sweep_of(runs)
-    except UsageError:  # a report of models, not of settings
+    except UsageError:  # no two candidates differ in one setting only
         return None
 
 
@@ -250,7 +250,7 @@ def _ranked(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 def _planned(run: Run, made: Sequence[Outcome]) -> int:
     """Return how many attempts a candidate should have by now.
 
-    In a run with several planned comparisons, samples after the newest of ``made``, its outcomes, do not count.
+    In a run with several planned comparisons, samples after the newest of the outcomes ``made`` do not count.
     """
     planned = run.manifest.planned()
     if not run.manifest.sequential:
@@ -360,7 +360,7 @@ def harness_diff(before: Harness | None, after: Harness | None) -> tuple[str, ..
     changes: dict[str, TreeFile | None] = {**dict.fromkeys(old), **new}
     try:
         lines = make_patch(Tree(old), changes).split("\n")
-    except UsageError:  # paths of a run of somebody else's
+    except UsageError:  # a foreign run's harness can have invalid paths
         return ()
     shown = [line for line in lines if line and not line.startswith(_DIFFERENCE_HEADERS)]
     more = [f"{len(shown) - _DIFFERENCE_LINES} more lines"] if len(shown) > _DIFFERENCE_LINES else []

@@ -1,4 +1,4 @@
-"""Tables for all report formats, and what their cells are.
+"""Tables for all report formats, and their cells' types.
 
 A cell is a ``Name`` (untrusted), a ``Figure`` (our own text, made of numbers) or a sentence, which may quote untrusted
 text; a ``Title`` is a sentence with a link. Each format escapes them in its own way.

@@ -20,7 +20,7 @@ from codegate.reporting.view import CandidateView, ReportView, RunView
 from codegate.wording import count_of
 
 COMMENT_LIMIT: Final = 65_000
-"""GitHub takes 65,536 characters; counting bytes of UTF-8 stays below that, and leaves room for a marker."""
+"""Most bytes of a comment. GitHub takes 65,536 characters, so there is room for a marker."""
 
 _ALERTS: Final[Mapping[str, str]] = {
     "pass": "TIP",
@@ -38,12 +38,12 @@ _NEXT: Final[Mapping[str, str]] = {
     "infrastructure": "re-run the failed job. With `resume: auto` it goes on where it stopped.",
     "ungated": "pin a baseline, or nothing is gated: run codegate-baseline and commit its lock.",
 }
-"""What to do; the reason of an incomparable verdict says it."""
+"""Next step by verdict. The reason of an incomparable verdict has its own."""
 _NEXT_ON_FLOORS: Final[Mapping[str, str]] = {
     "pass": "merge. To compare later changes with this model, run codegate-baseline and commit its lock.",
     "regressed": "change model, prompt or settings and push again, or merge lower floors first.",
 }
-"""What to do where floors alone decide, because no model is pinned."""
+"""Next step by verdict if floors alone decide, because no model is pinned."""
 NO_BASELINE: Final = "There is no baseline, so nothing was compared."
 _ROWS: Final = 25
 _LEAST: Final = 24_000

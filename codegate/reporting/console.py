@@ -16,12 +16,12 @@ from codegate.reporting.view import ReportView
 if TYPE_CHECKING:
     from rich.console import Console
 
-_ROWS = 40  # listed before the rest is only counted
-_COLUMNS = 8  # wider tables are split, by candidates
-_PIECE = 4  # candidates of such a table side by side
+_ROWS = 40  # most rows that are listed; the rest is only counted
+_COLUMNS = 8  # most columns; wider tables are split by candidates
+_PIECE = 4  # candidates side by side in a table that was split
 _IN_FILES = frozenset({"cohorts", "ranking", "turns", "weighted"})  # tables that only the report files have
 IMPORTANT_CHARACTERS: Final = 500
-"""The most of an important step's line: the cause of a failure may stand at its end."""
+"""Most characters of an important step's line, because the cause of a failure can stand at its end."""
 _STEP_SECONDS: Final = 5.0
 _SILENCE_SECONDS: Final = 20.0
 

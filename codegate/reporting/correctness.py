@@ -9,7 +9,7 @@ from codegate.gating import CandidateSamples
 from codegate.gating.estimates import Estimate, mean_rate, pass_at_k, pass_hat_k
 from codegate.reporting.plain import one_line
 
-_ENOUGH: Final = 0.9  # of the problems have k samples: a few faults must not take k down for everybody
+_ENOUGH: Final = 0.9  # share of problems that need k samples, so that a few faults do not lower k
 
 
 @dataclass(frozen=True)

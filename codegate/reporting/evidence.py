@@ -16,11 +16,11 @@ from codegate.running import Config, Journal, Outcome, ProblemRecord
 from codegate.running.judge import RecordedJudgements, read_judged
 
 Transcripts = Callable[[str, Outcome], Sequence[Message]]
-"""Gives the conversation behind an outcome of the run with this id; empty where none was kept."""
+"""Function from a run's id and an outcome to the outcome's conversation, which is empty if none was kept."""
 
 
 Problems = Callable[[str, str], ProblemRecord | None]
-"""Gives what the run with this id keeps of a problem; None where nothing was kept."""
+"""Function from a run's id and a problem's name to the run's record of the problem; None if it kept none."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ def read_evidence(
     def transcripts(run: str, outcome: Outcome) -> Sequence[Message]:
         try:
             attempt = by_run[run].read_attempt(*outcome.key) if run in by_run else None
-        except UsageError as error:  # one broken file is no reason to have no report
+        except UsageError as error:  # a broken file must not prevent the report
             return (Message(role="system", text=f"The transcript cannot be read: {error}"),)
         return attempt.messages if attempt is not None else ()
 
     def problems(run: str, name: str) -> ProblemRecord | None:
         try:
             return by_run[run].read_problem(name) if run in by_run else None
-        except UsageError:  # likewise
+        except UsageError:  # a broken file must not prevent the report
             return None
 
     pinned, harness = (baseline.samples, baseline.spec.harness) if baseline is not None else (None, None)
@@ -78,7 +78,7 @@ def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
     found = {}
     for journal in journals:
         for candidate in journal.manifest.candidates:
-            with suppress(UsageError):  # unknown, then
+            with suppress(UsageError):  # the number of calls stays unknown
                 found[journal.manifest.id, candidate.key()] = journal.calls.spending(candidate.key()).calls
     return found
 
@@ -86,7 +86,7 @@ def _calls(journals: Sequence[Journal]) -> dict[tuple[str, str], int]:
 def _judged(journals: Sequence[Journal]) -> dict[str, RecordedJudgements]:
     found = {}
     for journal in journals:
-        with suppress(UsageError):  # a broken file is no reason to have no report
+        with suppress(UsageError):  # a broken file must not prevent the report
             if (judged := read_judged(journal.folder)) is not None:
                 found[journal.manifest.id] = judged
     return found

@@ -33,7 +33,7 @@ class Figure(str):
 
 UNKNOWN = Figure("—")
 _FEW = 20
-_LONG = 60  # characters of a value
+_LONG = 60  # most characters of a setting's value
 
 CELL_GLYPHS = {
     "passed": "✓",
@@ -75,7 +75,7 @@ points = _known(lambda value: f"{_signed(value)} pp")
 
 
 def _signed(value: float) -> str:
-    # What rounds to nothing has no sign.
+    # A value that is rounded to 0 has no sign.
     return f"{value * 100:+.1f}" if round(value * 100, 1) else "0.0"
 
 
@@ -195,7 +195,7 @@ def detectable(verdict: Verdict) -> Figure:
 def _change(one: Mismatch) -> str:
     if one.field == HARNESS and (paths := changed_paths(one.baseline, one.candidate)):
         return f"{HARNESS}: {join_first(paths, _FEW)}"
-    candidate = one.candidate if one.field == TOOLS else _brief(one.candidate)  # bounded: it names a few
+    candidate = one.candidate if one.field == TOOLS else _brief(one.candidate)  # short: it names only a few tools
     return f"{one.field} {_brief(one.baseline)} → {candidate}"
 
 

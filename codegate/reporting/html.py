@@ -19,7 +19,7 @@ from codegate.reporting.view import Cell, ReportView
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_PLAIN = 6_000_000  # characters of attempts; more of them are compressed, so that the page opens at once
+_PLAIN = 6_000_000  # characters from which attempts are compressed, so that the page opens at once
 
 
 def interval_plot(verdict: Verdict) -> dict[str, float] | None:

@@ -21,7 +21,7 @@ REPORT_SCHEMA = "codegate.report/1"
 _IN_SCRIPT = str.maketrans({"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"})
 MAX_RESULT_BYTES: Final = 64 << 20
 
-_LARGEST: Final = 1e15  # of any number: bytes of memory, tokens
+_LARGEST: Final = 1e15  # largest accepted number, such as bytes of memory or tokens
 _PLACE: Final = "report.json"
 _AGAIN: Final = (
     "Another version may have written it: use one version in both workflows, or write it again with "
@@ -64,7 +64,7 @@ def read_result(data: bytes) -> ReportView:
     except ValidationError as error:
         raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.", _AGAIN) from error
     columns = len(view.candidates)
-    # Whatever validation let through (a text for a number, a key too many, one too few) is not what is written.
+    # Validation accepts a text for a number and unknown or missing keys; writing the view again reveals them.
     if any(len(row.cells) != columns for row in view.problems) or json.loads(render_json(view)) != document:
         raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.", _AGAIN)
     return view

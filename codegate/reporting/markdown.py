@@ -1,6 +1,6 @@
 """Render the report as Markdown for a GitHub job summary.
 
-Templates say what stands where. What they print is escaped unless it is a ``Figure``: a ``Name`` becomes a code span,
+Templates define the layout. All that they print is escaped unless it is a ``Figure``: a ``Name`` becomes a code span,
 in which nothing is markup, a link or a mention; a sentence is escaped where Markdown, HTML or GitHub would read it as
 more than text. Tables are cut between rows when the size limit is near.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SUMMARY_LIMIT: Final = 1024 * 1024
-"""Bytes that GitHub takes as a job summary; a larger one is dropped altogether."""
+"""Most bytes of a GitHub job summary; GitHub drops a larger one altogether."""
 
-_SHORT_NAME: Final = 120  # characters of a name in a comment
-SHORT: Final = 700  # of a sentence there
+_SHORT_NAME: Final = 120  # most characters of a name in a comment
+SHORT: Final = 700  # most characters of a sentence in a comment
 _CUT: Final = "*Cut to the size limit; the HTML and JSON reports hold everything.*"
 
 
@@ -46,7 +46,7 @@ _BROKEN_UP: Final = re.compile(
 _ZERO_WIDTH: Final = "\u200b"
 
 
-@lru_cache(maxsize=1 << 16)  # a page that has to fit is rendered several times
+@lru_cache(maxsize=1 << 16)  # texts are escaped again whenever a page is rendered to fit
 def escape(text: str) -> str:
     """Return ``text`` as one line without markup.
 
@@ -64,7 +64,7 @@ def code(text: str) -> str:
     line = one_line(text, 2000)
     if not line:
         return ""
-    # In a table a backslash before a vertical bar would be read as its escape.
+    # In a table, a backslash escapes a following vertical bar, so a space of no width separates them.
     line = line.replace("\\|", f"\\{_ZERO_WIDTH}|")
     fence = code_fence(line)
     space = " " if line.startswith("`") or line.endswith("`") else ""
@@ -105,7 +105,7 @@ def markdown_template(name: str) -> "Template":
     def finalize(value: Any) -> "Markup":
         return value if isinstance(value, Markup) else Markup(_cell(value if isinstance(value, str) else str(value)))  # noqa: S704
 
-    # Autoescape is on, so that what macros return counts as done.
+    # With autoescape, texts that macros return count as escaped.
     environment = Environment(
         autoescape=True, finalize=finalize, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True, auto_reload=False, loader=PackageLoader("codegate.reporting"),

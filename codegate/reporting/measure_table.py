@@ -54,7 +54,7 @@ _TIES: Final[tuple[Callable[[CandidateView], Estimate], ...]] = (
     lambda entry: entry.measures.lint_clean,
     lambda entry: entry.judged.solved_passed_share if entry.judged else Estimate(),
 )
-"""What breaks a tie, where all that tie have it."""
+"""Estimates that break ties, in order. Each is used only if all tied candidates have it."""
 
 
 def _place(entry: CandidateView, entries: Sequence[CandidateView]) -> tuple[float, ...]:
@@ -120,7 +120,7 @@ def _measures(view: ReportView) -> Iterator[tuple[str, ...]]:
         yield Figure(f"Correctness: pass@{k}"), *(figures.share(found.pass_at_k) for found in right)
         yield Figure(f"Correctness: pass^{k}"), *(figures.share(found.pass_hat_k) for found in right)
     yield Figure("Correctness: Score, 0-100"), *(figures.estimate(found.score, figures.number) for found in right)
-    empty = (figures.UNKNOWN,) if view.baseline else ()  # a baseline keeps results, neither times nor tokens
+    empty = (figures.UNKNOWN,) if view.baseline else ()  # a baseline has results, but neither times nor tokens
     for name, tell in _MEASURES:
         yield Figure(name), *(tell(entry.measures) for entry in view.candidates), *empty
     if any(entry.graded < entry.planned for entry in view.candidates):
@@ -157,7 +157,7 @@ def figures_of_cost(measures: Measures) -> Figure:
 def _tests(measures: Measures) -> str:
     if measures.tests.value is None:
         return figures.UNKNOWN
-    # The interval counts problems: beside the number of tests it would seem to be theirs.
+    # Named explicitly, because n counts problems but stands beside numbers of tests.
     rate = replace(measures.tests, n=measures.correctness.pass_at_1.n, of="problems")
     return Figure(f"{figures.fraction(measures.tests_passed, measures.tests_total)} {figures.share(rate)}")
 
@@ -166,7 +166,7 @@ def _weighted(measures: Measures) -> str:
     score = measures.weighted
     if score.points.value is None:
         return figures.UNKNOWN
-    if measures.correctness.pass_at_1.value == 0:  # the rest would rate quick failures
+    if measures.correctness.pass_at_1.value == 0:  # other parts of the score would reward quick failures
         return Figure(f"{figures.UNKNOWN} (nothing solved)")
     without = f", without {', '.join(score.left_out)}" if score.left_out else ""
     return f"{figures.estimate(score.points, figures.number)}{without}"

@@ -222,7 +222,7 @@ def _answered(outcome: Outcome) -> tuple[int, int] | None:
 
 
 def _time(seconds: float) -> float | None:
-    return seconds if math.isfinite(seconds) and seconds > 0 else None  # 0 is what was not measured
+    return seconds if math.isfinite(seconds) and seconds > 0 else None  # 0 means not measured
 
 
 def _model_seconds(outcome: Outcome) -> float | None:
@@ -253,27 +253,27 @@ MEASURES: Final = (
     Measure("regressions", "attempts", _share,
             lambda one: (one.regressions.failing > 0, 1) if one.regressions else None,
             "Patch: regressions in the full test suite", optional=True),
-    # A single shot is not asked for tests.
+    # A single shot is left out, because its prompt requests no tests.
     Measure("own_written", "attempts", _share,
             lambda one: (any(drop.reason == "test" for drop in one.attempt.dropped), 1)
             if one.attempt and one.size and one.attempt.solver in {"agent", "tool_loop"} else None,
             "Own tests: written"),
     Measure("own_proved", "attempts", _share, lambda one: (one.own_tests.proved > 0, 1) if one.own_tests else None,
             "Own tests: proved by the fix"),
-    # Model calls, all turns; retries and the waiting for them left out.
+    # Time of the model calls of all turns, without retries and the wait for them.
     Measure("model_median", "attempts", _MEDIAN, _model_seconds),
     Measure("model_p95", "attempts", _P95, _model_seconds),
-    # Sandboxes, of the attempt's own test runs and of its grading, with their queues.
+    # Time in sandboxes, for the attempt's own test runs and its grading, with the wait for them.
     Measure("infrastructure_median", "attempts", _MEDIAN, _infrastructure_seconds),
     Measure("infrastructure_p95", "attempts", _P95, _infrastructure_seconds),
-    # Self-correction included.
+    # Time of the answer, with the model's own test runs.
     Measure("answer_p95", "attempts", _P95, _answer_seconds, "Time: answer with own tests, P95", "seconds"),
     Measure("input_tokens", "attempts", mean_of_problems, lambda one: one.attempt and one.attempt.usage.input_tokens,
             "Tokens: input per attempt", "count"),
     Measure("output_tokens", "attempts", mean_of_problems, lambda one: one.attempt and one.attempt.usage.output_tokens,
             "Tokens: output per attempt", "count"),
     Measure("calls", "attempts", mean_of_problems,
-            lambda one: one.attempt.iterations or None if one.attempt else None,  # 0 is an answer without a model
+            lambda one: one.attempt.iterations or None if one.attempt else None,  # 0: answered without a model
             "Calls per attempt", "number"),
     Measure("cache_share", "tokens", _share,
             partial(_token_share, lambda used: (used.cached_tokens, used.input_tokens)), "Tokens: input from cache"),
@@ -285,7 +285,7 @@ MEASURES: Final = (
             lambda one: one.attempt and (max(one.attempt.tool_calls - one.attempt.tool_errors, 0),
                                          one.attempt.tool_calls)),
 )  # fmt: skip
-"""The measures that single attempts give; other fields of ``Measures`` are made of several measures."""
+"""The measures that are computed from single attempts. Other fields of ``Measures`` combine several measures."""
 
 _NO_PROVIDER: Final = frozenset({"predictions", "reference", "empty"})
 

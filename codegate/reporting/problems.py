@@ -33,12 +33,12 @@ _STATEMENT_LIMIT: Final = 12_000
 _OUTPUT_LIMIT: Final = 12_000
 _MESSAGE_LIMIT: Final = 8_000
 _TEST_MESSAGE_LIMIT: Final = 2_000
-# An answer may be any text, and comparing two long texts line by line takes quadratic time.
+# These limits bound the comparison of two texts line by line, which takes quadratic time.
 _BLOCKS: Final = 8
 _SEARCHED: Final = 100
 _SHOWN: Final = 6000
 _COMPARED: Final = 1000
-_LONGEST: Final = 500  # characters of a line that are compared
+_LONGEST: Final = 500  # most characters of a line that are compared
 
 
 @dataclass
@@ -169,7 +169,7 @@ def _attempt(
         detail=one_line(grade.detail, 1000) if grade else "",
         stderr_class=grade.stderr_class if grade else None,
         seconds=_finite(grade.seconds) if grade else None,
-        model_seconds=model_seconds or None,  # 0 where no model was called
+        model_seconds=model_seconds or None,  # 0 means that no model was called
         peak_memory_bytes=grade.peak_memory_bytes if grade else None,
         lint_findings=grade.lint.new_findings if grade and grade.lint else None,
         input_tokens=attempt.usage.input_tokens if attempt else None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 ReviewDecision = Literal["keep", "drop", "none"]
-"""What the suite says now: keep or drop, or none where mining retired the problem."""
+"""A problem's present state in the suite: kept, dropped, or ``none`` if mining retired it."""
 
 MAX_LINES: Final = 1500
 MAX_CHARACTERS: Final = 200_000

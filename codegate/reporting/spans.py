@@ -65,7 +65,7 @@ class RunSpans(IdGenerator):
         attempt, fault, grade = outcome.attempt, outcome.fault, outcome.grade
         kept = self._journal.read_attempt(*outcome.key) if attempt is not None and not outcome.reused else None
         calls = kept.calls if kept is not None else ()
-        # The outcome's time is in whole seconds, and grading does not begin before the last answer.
+        # ``finished`` has whole seconds only, so the start of grading is moved behind the last answer if necessary.
         answered = [call.started + call.seconds for call in calls if call.started is not None]
         grading = max([_time(outcome.finished) - outcome.grading_seconds, *answered])
         ended = grading + outcome.grading_seconds

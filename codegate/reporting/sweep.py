@@ -24,25 +24,25 @@ from codegate.running import Run, candidate_samples
 from codegate.wording import count_of
 
 FEWEST: Final = 5
-"""Problems of a tag that an effect is shown for."""
+"""Fewest problems of a tag for which an effect is shown."""
 BEYOND_CHANCE: Final = 0.05
 """Adjusted p below which a change is beyond chance."""
 
 _DEFAULT: Final = "default"
-_MODEL: Final = frozenset({"provider", "model", "base_url", "agent"})  # what answers, as opposed to how
-_TAIL: Final = 0.025  # on each side of an interval
-_MARGIN: Final = 0.1  # of the gate's test; widens an interval only where no problem changed
+_MODEL: Final = frozenset({"provider", "model", "base_url", "agent"})  # settings that name the model or agent
+_TAIL: Final = 0.025  # error on each side of an interval
+_MARGIN: Final = 0.1  # margin for the gate's test; it widens only intervals without any changed problem
 _MOST_SAMPLES: Final = 100
 
 _Change = tuple[str, str, str]
 """A setting, its first value and another one."""
 _Group = tuple[_Change, str | None]
-"""A change, and the tag or problem that it is looked at; None: all problems."""
+"""A change, and the tag or problem on which it is measured; None: all problems."""
 _Strata = Sequence[TwoByTwo]
 """The counts of one problem after and before a change, for each combination of the other settings."""
 _Tables = Mapping[str, _Strata]
 _Compared = tuple[float, float, Difference, float | None]
-"""Rate before, rate after, their difference, p."""
+"""Rate before, rate after, their difference, and p (None if unknown)."""
 _Test = Callable[[_Tables], _Compared]
 _Samples = Mapping[str, Sequence[Sample]]
 _Combinations = Mapping[tuple[str, ...], _Samples]
@@ -139,7 +139,8 @@ def sweep_of(runs: Sequence[Run]) -> Sweep:
         for tag, problems in tagged(tables, tags).items()
         if len(problems) >= FEWEST
     }
-    # Where all samples passed, or none, no result could be significant: no comparison (Tarone 1990, Biometrics 46:515).
+    # Problems whose samples all passed or all failed are left out, because no result could be significant (Tarone 1990,
+    # Biometrics 46:515).
     single: dict[_Group, _Tables] = {
         (change, problem): {problem: strata}
         for change, tables in found.items()
@@ -171,7 +172,7 @@ def _settings(
         (_prompt(spec), side.settings["solver"], side.settings["prompt"])
         for spec, side in zip(specs, sides, strict=True)
     ]
-    texts = Counter(prompt[:2] for prompt in set(prompts))  # files of one name may have several
+    texts = Counter(prompt[:2] for prompt in set(prompts))  # prompts with equal file names can have several texts
     rows = [
         dict(side.settings) | {"prompt": f"{name} ({version})" if texts[name, solver] > 1 else name}
         for side, (name, solver, version) in zip(sides, prompts, strict=True)
@@ -183,7 +184,7 @@ def _settings(
     columns = {name: column(name) for row in rows for name in row if len(set(column(name))) > 1}
     others = set(zip(*(found for name, found in columns.items() if name != "model"), strict=True))
     if not any(spec.calls_a_model for spec in specs) and len(others) == len({spec.key() for spec in specs}):
-        columns.pop("model", None)  # files of recorded answers, which the settings tell apart
+        columns.pop("model", None)  # names of answer files, which the other settings distinguish
     together: dict[tuple[int, ...], list[str]] = {}
     for name, found in columns.items():
         together.setdefault(tuple(map(found.index, found)), []).append(name)

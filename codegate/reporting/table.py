@@ -13,9 +13,9 @@ from codegate.reporting.sweep import BEYOND_CHANCE, FEWEST, Effect, SettingScore
 from codegate.reporting.view import AttemptView, CandidateView, Cell, ReportView
 from codegate.wording import join_first
 
-_EXCERPT: Final = 160  # characters of a failing test's message
-_ENOUGH_SAMPLES: Final = 5  # with fewer, no single problem changes beyond chance
-_LEAST_PROBLEMS: Final = 5  # smaller cohorts are not shown
+_EXCERPT: Final = 160  # most characters of a failing test's message
+_ENOUGH_SAMPLES: Final = 5  # fewest samples with which a problem can change beyond chance
+_LEAST_PROBLEMS: Final = 5  # fewest problems of a cohort that is shown
 _SENSITIVE: Final = 10  # most sensitive problems that are shown
 
 

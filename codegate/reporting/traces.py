@@ -17,7 +17,7 @@ from codegate.wording import count_of
 _VARIABLES: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _BATCH: Final = 500
 _SECONDS: Final = 60.0
-"""Most that the batches of a run may take together; OpenTelemetry's own variables bound each of them."""
+"""Most seconds for all batches of a run together. OpenTelemetry's own variables limit each batch."""
 
 
 def collector() -> str | None:
@@ -48,7 +48,7 @@ def send_trace(journal: Journal) -> str:
         ) from error
     statuses: list[int] = []
     deadline, sent = time.monotonic() + _SECONDS, 0
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)  # it quotes headers, which hold a key
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)  # its log quotes headers, which can hold a key
 
     def answered(response: requests.Response, **_: object) -> None:
         statuses.append(response.status_code)
@@ -63,7 +63,7 @@ def send_trace(journal: Journal) -> str:
                     statuses.clear()
                     late = time.monotonic() > deadline
                     delivered = not late and exporter.export(batch) is SpanExportResult.SUCCESS
-                    if not delivered or statuses[-1] >= 300:  # a redirect, which the exporter takes for a success
+                    if not delivered or statuses[-1] >= 300:  # the exporter takes a redirect for a success
                         answer = "is too slow" if late else f"answered {statuses[-1]}" if statuses else "did not answer"
                         raise InfrastructureError(
                             f"the collector of {variable} {answer}: {sent} spans of {journal.folder} were sent.",
@@ -72,7 +72,7 @@ def send_trace(journal: Journal) -> str:
                     sent += len(batch)
         except CodegateError:
             raise
-        except Exception as error:  # its text may hold what the variables of OpenTelemetry hold: headers with a key
+        except Exception as error:  # the text is not shown, because it can quote headers with a key
             raise InfrastructureError(
                 f"the spans of {journal.folder} were not sent: {type(error).__name__}.",
                 "Check the OTEL_ variables of the environment.",

@@ -73,7 +73,7 @@ def weighted_score(
         for name, weight, points, how in wanted
     )
     left_out = tuple(name for name, weight, points, _ in wanted if points.value is None and weight > 0)
-    if not total or not pass_at_1.n:  # without a graded problem it would rank a candidate that showed nothing
+    if not total or not pass_at_1.n:  # without a graded problem the candidate is not ranked
         return WeightedScore(Estimate(), parts, left_out)
     known = [part for part in parts if part.points.value is not None]
     points = Estimate(

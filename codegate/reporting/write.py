@@ -17,7 +17,7 @@ from codegate.reporting.markdown import render_markdown
 from codegate.reporting.view import ReportView
 
 Format = tuple[str, Callable[[ReportView], str]]
-"""The name of a report's file, and what renders it."""
+"""A report's file name, and the function that renders it."""
 
 _GROUP: Final = "codegate.reports"
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

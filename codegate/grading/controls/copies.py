@@ -176,7 +176,7 @@ class Copies:
         def unchanged(place: re.Match[str]) -> str:
             path, number = self._paths[place[1]], int(place[2])
             folder, at = path[: -len(place[1])], place.start()
-            # A file of the same name in another folder has its own lines.
+            # The path may also end another file's path, in another folder; that file's lines are not changed.
             known = not shown.endswith("/", 0, at) or shown.endswith((folder, "./"), 0, at)
             lines = self.lines[path] if known else ()
             return f"{place[1]}:{lines[number - 1]}" if 0 < number <= len(lines) else place[0]
@@ -316,7 +316,7 @@ def _original_lines(data: bytes, edits: Iterable[tuple[int, int, bytes]]) -> lis
         if start == end:
             lines += [number] * added
             continue
-        copy = inside + 2  # a copy, and the empty line behind it
+        copy = inside + 2  # lines of a copy, with the empty line that follows it
         if (added + 2) % copy:
             return []
         lines += [number + min(line % copy, inside) for line in range(1, added + 1)]

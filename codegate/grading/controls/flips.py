@@ -36,17 +36,17 @@ from codegate.grading.testrun import run_hidden_tests
 from codegate.languages.controls import BLOCK, EditableTest, Site, spread
 from codegate.suite import ControlAudit, Problem, RunnerName, Tree
 
-_SITES: Final = 8  # sites of a test that are tried at once
+_SITES: Final = 8  # most sites of a test that are tried at once
 _WEAK: Final = 3
 _ALONE: Final = 3
-_KEPT: Final = 3  # sites of a test, or of each of its rows, whose other texts are tried
+_KEPT: Final = 3  # most sites of a test, or of each of its rows, whose other texts are tried
 _MOST_RUNS: Final = 24
-_SLOWNESS: Final = 3.0  # factor that copies may slow a run by: shrinking a counterexample may take forever
-_LEAST_SECONDS: Final = 60.0  # enough that a busy machine does not change the audit
+_SLOWNESS: Final = 3.0  # most that copies may slow a run, as a factor; shrinking a counterexample can take forever
+_LEAST_SECONDS: Final = 60.0  # least time limit, so that a busy machine does not change the audit
 _LEAST_OF_COPY: Final = 2.0
 _TURN_SECONDS: Final = 10.0
-_LEAST_OF_ONE: Final = 0.003  # seconds of a test, with those of its failure
-_EXTRA_SECONDS: Final = 5.0  # seconds of all copies in a graded run
+_LEAST_OF_ONE: Final = 0.003  # least seconds that a test counts with, including a failure
+_EXTRA_SECONDS: Final = 5.0  # most seconds that all copies add to a graded run
 _PLACES: Final = (0.0, 1.0, 0.5)
 
 
@@ -119,12 +119,12 @@ def mark_tests(tree: Tree, files: tuple[str, ...], runner: RunnerName) -> Copies
 def _unfit(problem: Problem, real: SeparatedRun, unfixed: TestReport) -> set[str]:
     """Return the test files that cannot be marked.
 
-    A file cannot be marked if it does not load with marks. It cannot either if one of its marked tests fails with the
-    fix, or passes without sending all of its marks. The same holds for a fail-to-pass test that passes without the fix,
-    because it may read its own source. ``real`` ran with the fix, ``unfixed`` without it.
+    A file cannot be marked if it does not load with marks. A file is also unfit if one of its marked tests fails with
+    the fix, or passes without sending all of its marks. The same holds for a fail-to-pass test that passes without the
+    fix, because it may read its own source. ``real`` ran with the fix, ``unfixed`` without it.
     """
     fine = {test for test in problem.tests.expected if real.report.passes(test) and test not in real.short}
-    # A test that reads its own source may pass without the fix, because the source is another one now.
+    # Marks change the source, so a test that reads its own source can pass without the fix.
     fine -= {test for test in problem.tests.FAIL_TO_PASS if unfixed.passes(test)}
     broken = {error.id for error in real.report.collection_errors}
     left = [test for test in problem.tests.expected if test not in fine]
@@ -202,7 +202,7 @@ class _FlipSearch:
         return copies
 
     def _copies_of(self, key: TestKey) -> list[Flips]:
-        # Sites of different rows are flipped in one copy.
+        # One copy flips sites of different rows.
         together: list[list[Site]] = []
         rows: list[set[str]] = []
         for site in self._counting_sites(key):
@@ -234,7 +234,7 @@ class _FlipSearch:
         return any(flips[0].site.strong for flips in self.killed.get(test, {}).values())
 
     def _counting_sites(self, key: TestKey) -> list[Site]:
-        # Sites of values come first, and flips that the fix fails where the unfixed code does, or later.
+        # Preferred are sites of values, and flips with which the fix fails no earlier than the unfixed code.
         found: dict[str, Site] = {}
         for test in self.tests[key]:
             killed = self.killed.get(test, {})
@@ -294,7 +294,7 @@ class _FlipSearch:
         ]
         failing += [one for one in separated.short if one not in failing]
         spoiled = {key for key, tests in self.tests.items() if key in copies and not set(tests).isdisjoint(failing)}
-        if failing and not spoiled:  # copies fail other tests
+        if failing and not spoiled:  # the copies made other tests fail
             spoiled = {key for key in copies if key[0] in {file_of(test) for test in failing}}
         for key in copies.keys() - spoiled:
             for test in self.tests[key]:
@@ -310,18 +310,18 @@ class _FlipSearch:
             rest = {key: copies[key][key in new :] for key in keys}
             for part in (slice(0, None, 2), slice(1, None, 2)):
                 self.try_copies({key: flips[part] for key, flips in rest.items()}, place)
-        elif len(keys) > 1:  # one of them is enough
+        elif len(keys) > 1:  # one of the tests can be the only cause
             for some in (keys[::2], keys[1::2]):
                 self.try_copies({key: copies[key] for key in some}, place, alone=alone)
         elif (
             alone and (separated.report.collection_errors or separated.report.timed_out) and keys[0] not in self.broken
         ):
-            self.broken.add(keys[0])  # one flip may be at fault: in Go, all tests of a package compile or none does
+            self.broken.add(keys[0])  # one flip can break the package: in Go all its tests compile or none does
         elif alone:
             del self.tests[keys[0]]
 
     def _halve(self, copies: Mapping[TestKey, Sequence[Flips]], place: float) -> None:
-        # A single copy is dropped.
+        # A copy that fails alone is dropped.
         each = [(key, flips) for key, found in copies.items() for flips in found]
         for some in (each[::2], each[1::2]) if len(each) > 1 else ():
             part: dict[TestKey, list[Flips]] = {}
@@ -330,7 +330,7 @@ class _FlipSearch:
             self.try_copies(part, place)
 
     def _record_killed(self, test: str, separated: SeparatedRun) -> None:
-        # If a copy has several flips, only one of a known site counts.
+        # In a copy with several flips, a flip counts only if its site is the only known one.
         known = self.killed.setdefault(test, {})
         for copy in separated.copies.get(test, ()):
             own = [one for one in copy.flips if len(copy.flips) == 1 or one.site.name in known]
@@ -388,7 +388,7 @@ def _marked_statements(tokens: Iterable[str]) -> frozenset[int]:
 
 
 def _order_to_try(sites: Sequence[Site], most: int) -> list[Site]:
-    # At most ``most`` strong ones and a few weak ones come first.
+    # At most ``most`` strong sites and a few weak sites come first.
     strong, weak = [one for one in sites if one.strong], [one for one in sites if not one.strong]
     first = [*spread(strong, most), *spread(weak, _WEAK)]
     rest = [one for one in (*weak, *strong) if one not in first]

@@ -21,10 +21,10 @@ GUESSES: Final = 16
 SUBTEST_FAILED: Final = "testing.SubtestFailed"
 """The exception of a test that failed only because one of its subtests did."""
 
-_TURNS: Final = 4  # tests of a run that may use up their whole time limit
+_TURNS: Final = 4  # number of tests in a run that may use up their whole time limit
 
 _FlipsByTest = dict[str, list[SiteFlip]]
-"""By test id, the flips of one site with which the reference fix fails the test."""
+"""Flips of one site, by the id of the test that fails with them on the reference fix."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ def separate_copies(made: Copies, report: TestReport, originals: OriginalTests) 
     because code under test can add tests of any name.
     """
     results: dict[str, TestResult] = {}
-    own: dict[str, str] = {}  # by id in the run
+    own: dict[str, str] = {}  # id in the unchanged files, by id in the run
     passed: dict[str, frozenset[int]] = {}
     short: list[str] = []
     units: dict[str, TestKey] = {}
-    rows: dict[tuple[str, str], list[str]] = {}  # by word and prefix: ids in the run
-    # The real tests come last, so that their marks count.
+    rows: dict[tuple[str, str], list[str]] = {}  # ids in the run, by random word and by the part before the test's name
+    # Tests with a random word come last, so that the original tests' marks count.
     for test in sorted(report.results, key=lambda one: made.split_id(one) is not None):
         result, left = report.results[test], report.receipts.get(test, frozenset())
         found = made.split_id(test)
@@ -176,7 +176,7 @@ def draw_controls(problem: Problem, originals: OriginalTests, generator: Random)
     flipped: dict[str, frozenset[str]] = {}
     strong: set[str] = set()
     for key, sites in found.items():
-        # Copies that tell which of them is the real test add nothing to the odds of a guess.
+        # Weak flips reveal the original test, so more copies of them do not make guessing harder.
         counts = not strong_units or any(map(_is_strong, sites))
         most = min(odds if counts else 1, audit.most or BLOCK)
         drawn: list[list[SiteFlip]] = []
@@ -268,7 +268,7 @@ def _sites_to_flip(sites: list[_FlipsByTest], generator: Random, most: int) -> l
     for site in usable[1:]:
         own = innermost(site.keys())
         alike = _is_strong(site) == _is_strong(first) and (single or len(_common_flips(site)) > 1)
-        if own <= free and alike and _first(site).row:  # what is outside of rows may be shared by them
+        if own <= free and alike and _first(site).row:  # text outside of a row can belong to several rows
             together.append(site)
             free -= own
     return together
