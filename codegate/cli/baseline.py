@@ -25,8 +25,8 @@ from codegate.suite import load_suite
 from codegate.wording import count_of, join_first
 
 _LOCK: Final = Path("codegate.lock")
-_SHOWN: Final = 20  # how many findings or problems people are shown
-_PREFIX: Final = 12  # digits of a digest
+_SHOWN: Final = 20  # most findings or problems in the output for people
+_PREFIX: Final = 12  # first digits of a digest that are shown
 
 
 @click.group()

@@ -45,11 +45,11 @@ _JOBS: Final = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinit
 _PROBLEMS: Final = 30
 _MARK: Final = ".codegate-demo"
 _MADE: Final = ("repository", "suite", "runs", "reports", "baseline.json", "codegate.lock")
-# Of the demo with --agent: a model that plays a part, and AGENTS.md by the name of the run.
+# For the demo with --agent: the model that is played by this process, and AGENTS.md by the run's name.
 _MODEL: Final = "plays-a-part-2025-06-01"
 _AGENT_PROBLEMS: Final = 16
 _AGENT_POLICY: Final = GatePolicy(min_problems=_AGENT_PROBLEMS, margin=0.2)
-"""So few problems can show that a drop of 20 percentage points is ruled out, and none of 10."""
+"""With so few problems a gate can rule out a drop of 20 percentage points, but not one of 10."""
 _STEPS: Final = "# Working here\n\nReproduce the bug, fix its cause, and run the tests.\n"
 _SHORT: Final = "Keep every change to a single line."
 _AGENTS_MD: Final[Mapping[str, str]] = {
@@ -82,7 +82,7 @@ def command(
     _unpack(out / "repository")
     say(f"2. Mining its bug fixes; every problem is proven by execution ({chosen} sandboxes, no network inside)")
     with mine_progress() as progress:
-        # One round of each state, and the grader's word on the fix: the bundled history is known to hold no flake.
+        # One round with and without the fix is enough, because the bundled history has no flaky test.
         memory = cache_folder() / "mining"
         request = MineRequest(
             name="quickstart",
@@ -114,7 +114,7 @@ def command(
 def _gate_models(out: Path, chosen: Choice, jobs: int) -> Report:
     say("3. The pinned candidate makes the baseline (its answers were written by hand, as are the next two)")
     pinned, _ = _run(out, "pinned", [_handwritten("pinned")], chosen, jobs)
-    # One sample of each: an answer that was written by hand is the same every time, and five copies prove no more.
+    # One sample per problem, because handwritten answers do not vary.
     baseline, _ = pin([samples_of(pinned)], out / "baseline.json", out / "codegate.lock", min_samples=1)
     say("4. A good and a worse candidate, compared with it")
     _, journal = _run(out, "upgrade", [_handwritten("good"), _handwritten("worse")], chosen, jobs)
@@ -126,7 +126,7 @@ def _handwritten(name: str) -> CandidateSpec:
 
 
 def _quick_sandbox() -> Choice:
-    # Preferred, because it needs no image.
+    # bubblewrap is preferred, because it needs no image.
     try:
         select_backend("bwrap", new_run_id()).close()
     except SandboxUnavailable:
@@ -160,7 +160,7 @@ def _unpack(repository: Path) -> None:
 
 
 def _run(out: Path, name: str, candidates: list[CandidateSpec], sandbox: Choice, jobs: int) -> tuple[Run, Journal]:
-    # Mining proved the problems, in this demo or an earlier one, and no answer costs anything: nothing to check before.
+    # No checks before the run: mining has proved the problems, and no answer costs anything.
     options = RunOptions(jobs=jobs, transcripts=_bundle() / "transcripts", precheck=False)
     wanted = RunSpec(out / "suite", candidates, sandbox=sandbox, out=out / "runs" / name, options=options)
     with run_progress() as progress:

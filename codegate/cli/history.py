@@ -32,8 +32,8 @@ from codegate.running import load_run
 from codegate.strict import File
 from codegate.wording import count_of
 
-_SHOWN: Final = 10  # runs of a series that people are shown
-_PREFIX: Final = 8  # digits of a digest
+_SHOWN: Final = 10  # most runs of a series in the output for people
+_PREFIX: Final = 8  # first digits of a digest that are shown
 
 
 _History = Annotated[File, "--history", "The history's file."]

@@ -50,7 +50,7 @@ _SUITE: Final = Path("suites", "mine")
 _SCHEMA: Final = f"https://raw.githubusercontent.com/{ACTION}/v{codegate.__version__}/docs/schema/codegate.schema.json"
 _IGNORED: Final = ("runs/", "/review.html")
 _MOST_READ: Final = 1 << 20
-_MOST_SHOWN: Final = 500  # characters of a failing test's message
+_MOST_SHOWN: Final = 500  # most characters of a failing test's message
 _WRITTEN: Final = re.compile(r"^environment:", re.MULTILINE)
 _NO_RECIPE: Final = "# environment:                # how the project is set up; neither CI nor lock files say it"
 _TEXT: Final = """\
@@ -202,7 +202,7 @@ def command(
         say("This clone is shallow, and has few bug fixes to mine: git fetch --unshallow")
     following = _next_commands(out, part)
     if workflows:
-        with contextlib.suppress(UsageError):  # a file from before: the next command that reads it explains the error
+        with contextlib.suppress(UsageError):  # a broken old file: the next command reports it
             specs = load_config(out).candidates
         say(*_unreachable(specs))
         following = _workflow_commands(out, specs, files)

@@ -56,7 +56,7 @@ _COMMANDS: Final = {
     "action": "Entry point of the GitHub Action.",
 }
 _ELSEWHERE: Final = {"action": "codegate.github.entry"}
-# What a disk or its owner does, as opposed to a path that we got wrong.
+# Errors of the disk or its permissions, not of wrong paths in codegate.
 _MACHINE: Final = frozenset({
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE,
     errno.ENFILE, errno.ENOMEM, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP,
@@ -160,7 +160,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         if signal.getsignal(number) != signal.SIG_IGN:  # a shell lets its background jobs ignore Ctrl-C
             signal.signal(number, _interrupt)
     set_level("info")
-    want_json("--json" in words)  # what cannot be parsed is explained as JSON, too
+    want_json("--json" in words)  # set before parsing, so that usage errors are JSON, too
     try:
         code: Any = group.main(args=words, prog_name="codegate", standalone_mode=False)
     except BaseException as error:
@@ -181,9 +181,9 @@ def _explain(error: BaseException) -> int:
             known = error
         case click.exceptions.Exit():
             return error.exit_code
-        case SystemExit(code=1):  # click's, where the reader of a help text goes away: nothing has regressed
+        case SystemExit(code=1):  # click exits with 1 if the reader of a help text goes away, which is no regression
             return int(ExitCode.INFRASTRUCTURE)
-        case click.UsageError() if type(error).__name__ == "NoArgsIsHelpError":  # click 8.2; before, it was an exit
+        case click.UsageError() if type(error).__name__ == "NoArgsIsHelpError":  # click 8.2 raises it; older ones exit
             note(error.format_message())
             return int(ExitCode.USAGE)
         case click.Abort() | KeyboardInterrupt():
@@ -215,5 +215,5 @@ def _leave(code: int) -> NoReturn:
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if code == ExitCode.INTERRUPTED:
-        os._exit(code)  # the interpreter would wait for threads, and these for a daemon that does not answer
+        os._exit(code)  # sys.exit would wait for threads, which may wait for a daemon
     sys.exit(code)

@@ -99,7 +99,7 @@ def _model(kind: Any) -> type[Strict] | None:
 def _declared(model: type[Strict]) -> Iterator[Callable[[Any], Any]]:
     schema = model.model_json_schema()["properties"]
     for name, field in model.model_fields.items():
-        # Of alternatives the first counts: the others are null, or a number as text.
+        # Of a field's alternatives the first counts; the others are null or a number as text.
         shape = {**schema[name].get("anyOf", [{}])[0], **schema[name]}
         many = shape.get("type") == "array"
         kind = _type_of(shape["items"] if many else shape)
@@ -122,12 +122,12 @@ def _declared(model: type[Strict]) -> Iterator[Callable[[Any], Any]]:
                 show_default=shape.get("shown", default is not False and default not in (None, "", [])),
                 metavar="|".join(examples).join("[]" if examples[1:] else ("", "")) or None,
                 help=next(text for text in texts if text not in names),
-                # A required option has no default, not even None: click would take that for the value.
+                # A required option gets no default at all, because click would take None as its value.
                 **{name: shape[name] for name in ("default", "flag_value") if name in shape},
             )
 
 
-def _type_of(shape: dict[str, Any]) -> "click.ParamType[Any] | None":  # the lowest click has no type parameters
+def _type_of(shape: dict[str, Any]) -> "click.ParamType[Any] | None":  # the oldest click has no type parameters
     match shape:
         case {"enum": choices}:
             return click.Choice(choices)
@@ -145,7 +145,7 @@ def _type_of(shape: dict[str, Any]) -> "click.ParamType[Any] | None":  # the low
         case {"format": "directory-path" | "file-path" | "path" as kind}:
             return click.Path(path_type=Path, file_okay=kind != "directory-path", dir_okay=kind != "file-path")
         case _:
-            return None  # a flag or text
+            return None  # an option without a type: a flag or text
 
 
 SuiteFolder: TypeAlias = Annotated[Folder, Argument()]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from codegate.candidates import Redactor
 
 
-_WIDTH: Final = 100  # columns of tables outside a terminal
+_WIDTH: Final = 100  # columns of tables if the output is no terminal
 
 _json_wanted = False
 
@@ -112,7 +112,7 @@ def write(text: str, *, err: bool = False) -> None:
 def _fit(text: str) -> str:
     from codegate.reporting import untrusted  # noqa: PLC0415  not needed before there is something to say
 
-    return untrusted(text, _redactor())  # a CI system reads these lines too
+    return untrusted(text, _redactor())  # a CI system may read these lines
 
 
 @cache

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _Show = Callable[..., None]
-"""As ``ProgressLines``: takes what is done, the total and the current work."""
+"""Shows progress, like ``ProgressLines``. Its arguments are the number done, the total and the current work."""
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def command(
         if chosen and baseline is None:
             _check_verdict(out, journals[0].folder)
         elif chosen and "json" not in chosen:
-            chosen.append("json")  # the next report reads there that these have a verdict
+            chosen.append("json")  # a later report finds there that these reports have a verdict
     settings, _ = read_settings(config)
     by = Gate(load_pinned(baseline), settings.gate) if baseline is not None else None
     if SPANS in wanted:

@@ -39,7 +39,7 @@ def command(
         say(f"{name}: {'dropped' if name in drop else statuses[name]}")
     page = out or (None if drop or keep else _PAGE)
     if page is not None:
-        ordered = sorted(loaded.problems, key=lambda one: not one.quoted)  # words alone need an eye most
+        ordered = sorted(loaded.problems, key=lambda one: not one.quoted)  # first those without executed examples
         problems = tuple(reviewed_problem(one, load_base(loaded, one, repository)) for one in ordered)
         view = review_view(loaded, shlex.join(["codegate", "review", str(suite)]), problems)
         write_atomic(page, render_review(view).encode("utf-8"))

@@ -26,7 +26,7 @@ from codegate.wording import count_of
 _PLANNED: Final = frozenset({
     "samples", "out", "resume", "limit", "problems", "shard", "run_id", "predictions", "label", "pilot", "drop", "like",
 })  # fmt: skip
-"""Parameters that a run keeps by itself when it is continued, or that only ``codegate plan`` has."""
+"""Parameters of ``codegate run`` that a continued run reads from its plan, or that only ``codegate plan`` has."""
 
 
 @as_command()
@@ -100,7 +100,7 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
         first.append(f"{count_of(made, 'sample')} per problem: pinning needs {MIN_SAMPLES} or more (--samples 10)")
 
     def announce(text: str) -> None:
-        while first:  # a request that is refused needs no notes
+        while first:  # notes are shown late, because a refused request needs none
             note(first.pop(0))
         note(text)
 

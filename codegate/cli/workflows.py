@@ -17,17 +17,17 @@ from codegate.strict import printable
 from codegate.suite import GitError, git, is_plain_path
 
 ACTION: Final = "codegate-ci/codegate"
-_COMMIT_FILE: Final = "commit"  # of the package: the commit that it was built from, by `make dist`
+_COMMIT_FILE: Final = "commit"  # file of the package with the commit that it was built from, written by `make dist`
 PLACEHOLDER: Final = f"codegate-ci/codegate@{'0' * 40} # filled in by `codegate init`"
-"""Placeholder of the templates: no such commit exists, so an unfilled copy fails at once."""
+"""Placeholder in the templates. No such commit exists, so an unfilled copy fails at once."""
 
 BRANCH: Final = "$default-branch"
-"""Placeholder of the templates; GitHub fills it in for an organisation's templates."""
+"""Placeholder in the templates for the default branch. GitHub fills it in for an organisation's templates."""
 
 WORKFLOWS: Final = Path(".github", "workflows")
 _ALWAYS: Final = tuple(f"codegate-{name}.yml" for name in ("baseline", "comment", "mine", "nightly", "upgrade"))
 GATE: Final = "codegate-gate.yml"
-MATRIX: Final = "codegate-matrix.yml"  # both are called the same, and only one of them may be there
+MATRIX: Final = "codegate-matrix.yml"  # has the same workflow name as GATE, so only one of them may exist
 _MINE: Final = "codegate-mine.yml"
 _NO_PART: Final = 'default: ""\n'
 _READING: Final = re.compile(r"^( +)mode: (?!report$)[a-z]+$", re.MULTILINE)
@@ -95,7 +95,7 @@ def own_action() -> str:
         commit = built.read_text() if built.exists() else git(package.parent, "rev-parse", "--verify", "HEAD").decode()
         if (built.exists() or (package.parent / ".git").exists()) and COMMIT.fullmatch(commit.strip()):
             return f"{ACTION}@{commit.strip()} # v{codegate.__version__}"
-    tag = f"action-v{codegate.__version__}"  # its action.yml names the published image
+    tag = f"action-v{codegate.__version__}"  # the action.yml of this tag names the published image
     raise UsageError(
         "this installation does not know the commit that it was built from, which the workflows are pinned to.",
         f"Name it. `git ls-remote https://github.com/{ACTION} '{tag}^{{}}' {tag}` prints that of the release; if this "

@@ -1,8 +1,8 @@
 """Download artifacts from GitHub, and check which run uploaded them.
 
-The name of an artifact proves nothing, and neither does the name of a branch: a pull request from the branch ``main``
-of a fork may upload what it likes into this repository's list. Only what GitHub itself reports about the run counts.
-Nothing is extracted to a path that an archive names: the caller gets the bytes of the members that it wants. Protocol:
+The name of an artifact proves nothing, and neither does the name of a branch: a pull request from a fork's branch
+``main`` can upload any artifact to this repository's list. Only GitHub's own record of the run counts. Nothing is
+extracted to a path that an archive names: the caller gets the bytes of the members that it wants. Protocol:
 docs.github.com/rest/actions/artifacts and workflow-runs; PKWARE APPNOTE.TXT 6.3.10, section 4.3.16.
 """
 
@@ -28,7 +28,7 @@ from codegate.suite import is_plain_path
 from codegate.suite.model import Commit
 
 MAX_LISTED: Final = 1000
-"""So many artifacts of a name are looked at, the newest ones."""
+"""Most artifacts of one name that are listed, the newest first."""
 
 _FORBIDDEN_SIGNS: Final = '":<>|*?\r\n\\/'
 _MAX_NAME: Final = 256
@@ -119,7 +119,8 @@ def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
 
 
 MAX_MEMBERS: Final = 60_000
-"""A run has a file or two for each attempt; the directory of so many takes some 50 MB of memory."""
+"""Most files in a zip. A run has one or two files for each attempt, and a directory of so many takes about 50 MB of
+memory."""
 
 _END: Final = struct.Struct("<4s4H2LH")
 _MAX_DIRECTORY_BYTES: Final = 16 << 20
@@ -149,7 +150,7 @@ def read_members(
     except (ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         cause = printable(error).removesuffix(".") or type(error).__name__
         raise BadArchive(f"{place} is no usable archive: {cause}.") from error
-    except (OSError, struct.error, OverflowError, IndexError) as error:  # offsets that lead nowhere
+    except (OSError, struct.error, OverflowError, IndexError) as error:  # the directory has invalid offsets
         raise BadArchive(f"{place} is no usable archive: its directory is damaged.") from error
 
 
@@ -165,7 +166,7 @@ def _opened(data: bytes) -> zipfile.ZipFile:
         raise ValueError("it does not end as a zip does")
     if count > MAX_MEMBERS or size > _MAX_DIRECTORY_BYTES:
         raise ValueError(f"it has more than {MAX_MEMBERS} members")
-    if size + offset + _END.size != len(data):  # zip64, or something before or between its parts
+    if size + offset + _END.size != len(data):  # a zip64, or there are bytes before or between its parts
         raise ValueError("its directory is not where it says")
     return zipfile.ZipFile(BytesIO(data))
 
@@ -175,7 +176,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
         raise ValueError(f"{printable(member.filename)!r} is no plain name")
     if member.compress_type not in _METHODS:
         raise ValueError(f"{printable(member.filename)!r} is compressed in a way that no artifact is")
-    content = archive.read(member)  # never more than its size, and its checksum is compared
+    content = archive.read(member)  # reads at most the member's size and compares its checksum
     if len(content) != member.file_size:
         raise ValueError(f"{printable(member.filename)!r} has another size than it says")
     return content
@@ -283,6 +284,6 @@ def _on_branch(github: GitHub, commit: str, branch: str) -> bool:
     path = github.repo(f"compare/{commit}...{quote(branch, safe='')}")
     try:
         document = github.get(path, per_page=1)
-    except NotFound:  # a commit that nothing leads to
+    except NotFound:  # the commit is on no branch or tag
         return False
     return isinstance(document, dict) and document.get("status") in {"ahead", "identical"}

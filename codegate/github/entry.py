@@ -43,7 +43,7 @@ from codegate.sandbox import cache_folder, reap_job
 from codegate.suite import git
 
 BASE_VARIABLE: Final = "CODEGATE_BASE"
-"""Environment variable of a script in the input ``run``: the event's base commit; empty without one."""
+"""Environment variable with the event's base commit, for a script in the input ``run``; empty without a base."""
 
 _NEED_CANDIDATES: Final = frozenset({"gate", "plan", "merge"})
 _BOTS_WITHOUT_SECRETS: Final = frozenset({"dependabot[bot]"})
@@ -63,7 +63,7 @@ def command(reap: bool) -> ExitCode:
     if os.getpid() == 1:
         run_in_child()
     if script := os.environ.get("INPUT_RUN", "").strip():
-        with contextlib.suppress(UsageError):  # a script need not be about an event
+        with contextlib.suppress(UsageError):  # a script needs no usable event
             event = with_merged_base(read_event(os.environ), Path())
             os.environ[BASE_VARIABLE] = event.base_sha or ""
         os.execvp("bash", ["bash", "-e", "-o", "pipefail", "-c", script])  # noqa: S606  the workflow's own
@@ -103,7 +103,7 @@ def run_action(environment: Mapping[str, str]) -> ExitCode:
 def reap_action(environment: Mapping[str, str]) -> ExitCode:
     """Remove the job's sandboxes; give files to the workspace's owner."""
     with open_log(environment) as log:
-        with contextlib.suppress(CodegateError):  # the step itself has shown what is wrong with its inputs
+        with contextlib.suppress(CodegateError):  # the step itself has reported the wrong input
             _give_back(read_inputs(environment))
         try:
             count = reap_job(environment)
@@ -154,13 +154,14 @@ def _run_mode(job: Job, scratch: Path) -> Result:
         try:
             project = replace(project, pinned=fetch_pinned(job.github, event, project.lock, inputs.workspace))
         except CodegateError as error:
-            # A new baseline needs no old one; where one can be had, its images are used and its samples kept.
+            # A new baseline needs no old one. If there is one, its images are used and its samples kept.
             if not making:
                 raise
             job.log.log(f"the new baseline does not have the pinned one's samples: {error}")
     if making or mode in {"gate", "nightly"}:
         fetch_run(job)
-        # The end of the step replaces them. Where it is killed first, the next step of the job keeps the run by them.
+        # Written early, so that a later step keeps the run even if this one is killed. The end of the step replaces
+        # them.
         write_outputs(job.environment, {"run-path": _for_later_steps(job.folder, inputs), "resumable": "true"})
     if mode in {"gate", "nightly", "baseline"}:
         take_environments(job, project.pinned.lock if project.pinned is not None else None)
@@ -214,7 +215,7 @@ def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
     for path in (
         git(inputs.workspace, "ls-files", "-z", "--", f":(top,literal){top}").decode("utf-8", "replace").split("\0")
     ):
-        if path and (f"{path}/".startswith(f"{place}/") or place.startswith(f"{path}/")):  # or in a submodule
+        if path and (f"{path}/".startswith(f"{place}/") or place.startswith(f"{path}/")):  # the last: in a submodule
             raise UsageError(
                 f"input `cache`: {place} is part of the checkout, so the answers in it are its author's.",
                 "Name a folder that the workflow alone fills.",
@@ -275,7 +276,7 @@ def run_in_child() -> None:
     code, or with 128 + n if signal n killed the child. Seven seconds after a signal the parent kills the child: the
     runner waits for ten, and then leaves a container that continues to spend money. Signals are blocked before the fork
     and waited for with ``sigwait``: a handler could miss one that comes just before a blocking system call. The parent
-    leaves at once, because the command line would turn an exit with 1 into 4, as of a reader that went away.
+    exits directly, because the command line would turn exit code 1 into 4.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     child = os.fork()

@@ -17,7 +17,7 @@ from codegate.github.step import Job
 from codegate.wording import count_of
 
 FOLDER: Final = "environments"
-"""Folder among the reports that the workflow uploads as the artifact."""
+"""Name of the folder among the reports that the workflow uploads as the artifact."""
 
 _MAX_ARTIFACT_BYTES: Final = 1 << 30
 _MAX_BYTES: Final = 4 << 30

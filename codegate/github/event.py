@@ -37,10 +37,10 @@ _Url = Annotated[
 ]
 _Number = Annotated[int, BeforeValidator(lambda text: int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0)]
 _Ref = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f-\x9f~^:?*\[\\\s]{1,255}$")]
-"""The name of a branch, by the rules of ``git check-ref-format`` that keep it one word."""
+"""Name of a branch, without characters that ``git check-ref-format`` forbids, so that it is one word."""
 
 MAX_PAYLOAD_BYTES: Final = 32 << 20
-"""GitHub sends none above 25 MB."""
+"""Most bytes of a payload; GitHub's largest has 25 MB."""
 
 UNKNOWN_WORKFLOW: Final = (
     "GITHUB_WORKFLOW_REF names no workflow file of this repository, and artifacts are taken from its runs only. Run "
@@ -52,16 +52,16 @@ _BY_MEMBERS: Final = frozenset(
 )
 """Events that only members with write access can start."""
 _BY_PROPOSAL: Final = frozenset({"pull_request", "pull_request_review", "pull_request_review_comment"})
-"""Events that GitHub itself gives neither secrets nor a writing token when the head is foreign."""
+"""Events in which GitHub gives a fork's run neither secrets nor a writing token."""
 _REMARKS: Final = {"pull_request_review": "review", "pull_request_review_comment": "comment"}
-"""Key of the payload by event, of events that anybody can start on a public repository's own pull requests."""
+"""Events that anybody can start on a public repository's own pull requests, with the payload's key for the remark."""
 _MEMBERS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
 _FOREIGN: Final[Mapping[str, str]] = {
     "pull_request_target": "Run the suite on pull_request, and comment on workflow_run.",
     "workflow_run": "It may comment what that run reported: use mode report.",
 }
-"""Events that hold secrets although the commit may be foreign, and what to do instead."""
+"""Events that get secrets although the commit can be from a fork, with advice on what to do instead."""
 
 
 class PullRequest(Lenient):

@@ -18,10 +18,10 @@ from codegate.running.shards import ShardChoice, shard_choice
 OnInconclusive = Literal["neutral", "pass", "fail"]
 Mode = Literal["gate", "nightly", "baseline", "mine", "validate", "plan", "merge", "report", "upgrades"]
 CommentWhen = Literal["always", "changes", "regression", "never"]
-"""When a pull request gets a first comment; one that is there is always kept up to date."""
+"""When a pull request gets its first comment. An existing comment is always updated."""
 
 AUTO: Final = "auto"
-"""Of the input ``resume``: what an earlier attempt of this workflow run kept."""
+"""Value of the input ``resume`` that continues the run of an earlier attempt of this workflow run."""
 
 
 def _what(info: ValidationInfo) -> str:
@@ -63,7 +63,7 @@ def _folder(path: str | Path, info: ValidationInfo) -> Path:
 
 def _up_to(most: int) -> BeforeValidator:
     def whole(text: str, info: ValidationInfo) -> int:
-        # Few digits first: converting thousands of them is an error of its own.
+        # Digits are counted first, because Python refuses to convert thousands of them.
         if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
             raise UsageError(f"{_what(info)} must be a whole number from 1 to {most}, and is {text[:40]!r}.")
         return int(text)

@@ -68,7 +68,7 @@ def plan(job: Job, project: Project) -> Result:
     """
     if job.inputs.shards is None:
         raise UsageError("mode plan needs the input `shards`.", "Say how many jobs share the run.")
-    # Planned again, a run has the same id, so that the shards of an earlier attempt are parts of it.
+    # The id is the same if the step is repeated, so that shards of an earlier attempt belong to the run.
     name = f"github-{job.event.run_id}" if job.event is not None and job.event.run_id else None
     planned = plan_shards(run_spec(job, project), job.inputs.shards, name)
     parts = [{"shard": shard, "name": shard.replace("/", "-of-")} for shard in planned.shards]
@@ -205,7 +205,7 @@ def validate(job: Job, scratch: Path) -> Result:
     )  # fmt: skip
     for line in suites.validation_words(report):
         job.log.log(line)
-    if (suite / PROVED).is_file():  # to be committed: runs in other sandboxes are comparable by it
+    if (suite / PROVED).is_file():  # people commit it: it makes runs in other sandboxes comparable
         inputs.reports.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(suite / PROVED, inputs.reports / PROVED)
     code = ExitCode.PASS if report.proven else ExitCode.INCONCLUSIVE
@@ -241,8 +241,9 @@ def run_spec(
         max_model_calls=inputs.max_model_calls,
         max_minutes=inputs.max_minutes,
         budget_usd=inputs.budget_usd,
-        engine="local",  # a pull request does not choose another machine
-        # A baseline and a night are to see the model as it is now, and a pull request could bring its answers along.
+        engine="local",  # a pull request must not choose another machine
+        # No cache for baselines and nights, which measure today's model, or for pull requests, which could bring
+        # answers.
         cache=inputs.cache if gated and job.base is None else None,
     )
     sandbox = "docker" if wanted in {"auto", "bwrap"} else wanted
@@ -267,7 +268,7 @@ def progress_to(job: Job) -> Callable[[Progress], None]:
 def _compared(job: Job, project: Project, report: Report) -> Result:
     log_report(job, project, report)
     wanted = job.inputs.on_inconclusive or project.settings.gate.on_inconclusive
-    # What could not be compared was not measured: unless an input says so, it does not go in as if it had been.
+    # An incomparable candidate was not measured, so the step fails, unless the input says otherwise.
     if job.inputs.on_inconclusive is None and any(verdict.kind == "incomparable" for verdict in report.verdicts):
         wanted = "fail"
     return Result(

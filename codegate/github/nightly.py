@@ -38,9 +38,10 @@ DASHBOARD: Final = "dashboard/index.html"
 _MAX_HISTORY_BYTES: Final = 32 << 20
 _MAX_ARCHIVE_BYTES: Final = 1 << 30
 _NIGHTS_TRIED: Final = 30
-"""Many, since the watch begins anew without a history: nights can be cancelled or stopped for a week or two."""
+"""Most artifacts that are searched for a history. The watch begins anew without one, and nights can fail for two weeks.
+"""
 SOON_DAYS: Final = 30
-"""A model that ends within so many days is the first thing that a night says."""
+"""A nightly run first reports a model that ends within so many days."""
 _REMEDY: Final = "Pin its successor while both answer: `codegate upgrades` proposes one."
 
 
@@ -65,7 +66,7 @@ def nightly(job: Job, project: Project) -> Result:
     night = run_spec(job, project, candidates=(spec,), samples=inputs.samples or 1, gated=False)
     terms = terms_of(project.settings)
     ends = model_shutdowns((spec,))
-    for end in ends:  # now: a model that is gone ends the run
+    for end in ends:  # logged before the run, which fails if the model is gone
         job.log.log(end.words)
     report = runs.run(night, progress_to(job), job.log.log, reports=inputs.reports, terms=terms, baseline=pinned)
     log_report(job, project, report)
@@ -76,10 +77,10 @@ def nightly(job: Job, project: Project) -> Result:
     page.parent.mkdir(exist_ok=True)
     write_atomic(page, render_dashboard(read_history(history), found.alarms, read_people(history)).encode("utf-8"))
     compared = any(report.run.manifest.id in night.runs for night in found.nights)
-    # A night that was compared with nothing is no recovery, and closes no issue.
+    # A night without a comparison is no recovery, so it closes no issue.
     kind, code = ("pass", ExitCode.PASS) if compared else ("incomparable", ExitCode.INCONCLUSIVE)
     if not compared and report.exit_code != ExitCode.PASS and all(alarm.kind != "snapshot" for alarm in found.alarms):
-        kind, code = "infrastructure", report.exit_code  # a drop in the nights before was reported then
+        kind, code = "infrastructure", report.exit_code  # a drop in earlier nights was reported then
     elif found.pages:
         kind, code = "regressed", ExitCode.REGRESSED
     alarms: tuple[Annotation, ...] = tuple(
@@ -113,7 +114,7 @@ def _fetch_history(job: Job, history: Path) -> None:
     for artifact in itertools.islice(own_artifacts(github, name, branch), _NIGHTS_TRIED):
         tried += 1
         try:
-            # A night that paged ended red, and is as good a witness as the others.
+            # A night that raised an alarm ended as a failure; its history is as good as any other.
             check_workflow_run(github, artifact, branch, event.workflow_path, {"success", "failure"})
             data = download_artifact(github, artifact, _MAX_ARCHIVE_BYTES)
             for _, found in read_members(data, {HISTORY}.__contains__, _MAX_HISTORY_BYTES, str(artifact)):

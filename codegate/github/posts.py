@@ -19,7 +19,7 @@ from codegate.github.inputs import OnInconclusive
 from codegate.reporting import one_line
 
 BOT: Final = "github-actions[bot]"
-"""Login of a workflow's own token, which cannot query it."""
+"""Login of a workflow's own token. The token cannot query its login."""
 
 Conclusion = Literal["success", "failure", "neutral", "skipped", "cancelled"]
 
@@ -63,13 +63,13 @@ def post_comment(github: GitHub, number: int, key: str, body: str, *, begin: boo
         while there:
             try:
                 return _update(github, there, text)
-            except NotFound:  # deleted meanwhile
+            except NotFound:  # the comment was deleted meanwhile
                 there = there[1:]
         if not begin:
             return PostResult("nothing")
         made = _create(github, path, {"body": text}, lambda: own(login))
         author = _author(made)
-        if author not in {login, None}:  # an app's login is known from what it has written
+        if author not in {login, None}:  # the login of an app is known only from its own post
             there = own(str(author))
             if len(there) > 1:
                 return _update(github, there, text)
@@ -113,7 +113,7 @@ def post_issue(github: GitHub, key: str, body: str, regressed: bool) -> PostResu
             path = f"{issues}/{item_number(there[0], 'number')}"
             return _posted("updated", github.send("PATCH", path, {"body": text}))
         done = PostResult("nothing")
-        for item in reversed(there):  # the oldest last: its address is the one to return
+        for item in reversed(there):  # the oldest last, because its address is returned
             path = f"{issues}/{item_number(item, 'number')}"
             github.send("POST", f"{path}/comments", {"body": text})
             done = _posted("closed", github.send("PATCH", path, {"state": "closed", "state_reason": "completed"}))
@@ -156,7 +156,7 @@ def post_check(
         "output": {"title": one_line(f"codegate: {kind}", 200), "summary": summary},
         **({"details_url": details_url} if details_url is not None else {}),
     }
-    # Of two equal ones, which an uncertain first try may leave, GitHub shows the later one.
+    # An uncertain first try can leave two equal check runs, of which GitHub shows the later one.
     return _attempt("The check run", lambda: _posted("created", _create(github, github.repo("check-runs"), run, list)))
 
 
@@ -192,7 +192,7 @@ def _posted(did: Literal["created", "updated", "unchanged", "closed"], answer: o
 def _attempt(what: str, post: Callable[[], PostResult]) -> PostResult:
     try:
         return post()
-    except Forbidden as error:  # the first request only reads, and a token that may do no more cannot post
+    except Forbidden as error:  # a token that cannot read cannot write either
         needed = Forbidden(error.cause, error.permission.replace(": read", ": write"))
         return PostResult("nothing", warning=f"{what} could not be written. {needed}")
     except GitHubError as error:

@@ -13,10 +13,10 @@ from codegate.github.posts import PostResult, plain_name, post_check, post_comme
 from codegate.github.step import Job, Result
 from codegate.reporting import COMMENT_LIMIT, NO_BASELINE, one_line, render_comment, render_notice
 
-_MESSAGE: Final = 2000  # characters of a message to a chat
+_MESSAGE: Final = 2000  # most characters of a message to a chat
 _FINE: Final = frozenset({"pass", "ungated", "skipped"})
 WEBHOOK_VARIABLE: Final = "CODEGATE_WEBHOOK"
-"""Holds the address, which is a secret: it is all that a sender needs."""
+"""Variable with the webhook's address. The address is a secret, because it is all that a sender needs."""
 
 _TEAMS: Final = (".logic.azure.com", ".powerplatform.com")
 _LOOPBACK: Final = ("127.0.0.1", "localhost")
@@ -38,7 +38,7 @@ def _is_unique(workflow: str, job: str, suite: str) -> bool:
 
     The words are the names of workflow, job and suite.
     """
-    # A name of up to three parts has no suite. One of more parts has a workflow and a job of one part each.
+    # Names of at most three parts are taken to have no suite; longer ones, a workflow and a job of one part each.
     parts, folders = workflow.split(" "), suite.split("/") if suite else []
     few = (len(parts) == 1 and len(folders) > 1) if suite else len(parts) <= 2
     return few and all(part.isalnum() for part in (*parts, job, *folders) if part)
@@ -93,7 +93,7 @@ def _body(result: Result, event: Event) -> str:
     if result.view is None:
         fault, text = result.verdict not in _FINE, "\n".join(messages)
         return render_notice(result.verdict, text, run_url=event.run_url, commit=event.head_sha, fault=fault)
-    notice, notices = "", "\n".join(message for message in messages if message != NO_BASELINE)  # the comment has that
+    notice, notices = "", "\n".join(message for message in messages if message != NO_BASELINE)  # the comment says it
     if notices and not result.view.verdicts:
         notice = f"{render_notice(result.verdict, notices, fault=result.verdict not in _FINE)}\n"
     room = COMMENT_LIMIT - len(notice.encode("utf-8", "replace"))
@@ -116,7 +116,7 @@ def post_message(environment: Mapping[str, str], text: str) -> None:
         raise UsageError("the webhook's address does not begin with https://.", remedy)
     try:
         answer = requests.post(address, json=_document(address, text), timeout=_CHAT_SECONDS, allow_redirects=False)
-    except (requests.RequestException, ValueError) as error:  # urllib3's own are ValueErrors
+    except (requests.RequestException, ValueError) as error:  # urllib3's errors are ValueErrors
         raise InfrastructureError(f"the webhook cannot be reached: {type(error).__name__}.", remedy) from None
     if not answer.ok or answer.is_redirect:
         raise InfrastructureError(f"the webhook answered {answer.status_code}.", remedy)
@@ -129,10 +129,10 @@ def _document(address: str, text: str) -> dict[str, Any]:
     Adaptive Card instead (learn.microsoft.com, "Create incoming webhooks with Workflows").
     """
     if not (urlsplit(address).hostname or "").endswith(_TEAMS):
-        # Slack's rule, and a blank of no width: a name is to call nobody in the channel.
+        # Escaped by Slack's rule. A space of no width keeps ``@name`` from notifying people.
         escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         return {"text": escaped.replace("@", "@\u200b")}
-    # No TextBlock, which reads Markdown.
+    # Not a TextBlock, because it would read Markdown.
     body = {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": text}]}
     card = {"type": "AdaptiveCard", "version": "1.4", "body": [body]}
     return {

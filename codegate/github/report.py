@@ -43,7 +43,7 @@ def report(job: Job) -> Result:
         data = download_artifact(github, artifacts[0], _MAX_ARCHIVE_BYTES)
         members = dict(read_members(data, {_RESULT, NOT_GATED}.__contains__, MAX_RESULT_BYTES, str(artifacts[0])))
         view = read_result(members[_RESULT]) if _RESULT in members and NOT_GATED not in members else None
-    except (UsageError, Gone) as error:  # a stranger's artifact is no fault of this repository
+    except (UsageError, Gone) as error:  # a broken artifact of a stranger must not fail this step
         text = f"run {run.id} reported nothing that can be shown: {error.cause}"
         return Result(
             ExitCode.PASS,
@@ -52,13 +52,13 @@ def report(job: Job) -> Result:
             (("warning", "codegate: skipped", text),),
         )
     url = f"{event.server_url}/{event.repository}/actions/runs/{run.id}"
-    if NOT_GATED in members:  # a report beside it came with the checkout; what the mark says is not repeated
+    if NOT_GATED in members:  # a report beside the mark came from the checkout; the mark's text is untrusted
         body = render_notice("skipped", f"not gated: {NO_SECRETS}", run_url=url, commit=run.head_sha, fault=False)
     elif view is not None:
         body = render_comment(view, run_url=url, commit=run.head_sha, claimed=True)
     else:
         raise Skipped(f"{artifacts[0]} has no {_RESULT}: the run reported nothing.")
-    key = gate_key(job.environment, job.inputs, name, str(run.workflow_id))  # each gate has its own comment
+    key = gate_key(job.environment, job.inputs, name, str(run.workflow_id))  # one comment per gate
     posted = post_comment(github, number, key, body)
     if posted.warning:
         job.log.warn(posted.warning)
@@ -93,7 +93,7 @@ def _pulls(github: GitHub, run: WorkflowRun) -> Iterator[dict[str, Any]]:
     try:
         found = list(github.pages(github.repo(f"commits/{run.head_sha}/pulls")))
     except GitHubError as error:
-        if error.status not in {404, 422}:  # the commit is not in this repository
+        if error.status not in {404, 422}:  # 404 and 422: the commit is not in this repository
             raise
     yield from found
     if run.head_repository is not None and run.head_branch and not any(_has_head(pull, run) for pull in found):

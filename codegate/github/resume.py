@@ -1,9 +1,9 @@
 """Resume an earlier step's run, or read it again.
 
-The run is kept as an artifact, a finished one as well: a gate that is run again uses the samples that it has. It
-decides a verdict, so it must come from where the step itself does: an earlier attempt of this very workflow run, or a
-run of this workflow on the default branch that only members can start. It is continued only if this step would plan the
-same run. Candidates, addresses and keys are never taken from the artifact.
+Every run is kept as an artifact, even a finished one: a repeated gate uses its samples. The run decides a verdict, so
+it must have a trusted origin: an earlier attempt of this very workflow run, or a run of this workflow on the default
+branch that only members can start. It is continued only if this step would plan the same run. Candidates, addresses and
+keys are never taken from the artifact.
 """
 
 import shutil
@@ -115,7 +115,7 @@ def with_downloaded_run(spec: RunSpec, job: Job) -> RunSpec:
 
 def with_workflow_advice(error: CodegateError) -> CodegateError:
     """Return ``error`` with advice that fits a workflow."""
-    if isinstance(error, Unfinished):  # a shard; its folder here is gone with the container
+    if isinstance(error, Unfinished):  # an unfinished shard, whose folder is lost with the container
         remedy = f"Choose {_FAILED}: with `resume: auto` each shard goes on where it stopped. A limit is raised first."
         return Unfinished(error.cause, remedy)
     if isinstance(error, NotASuite):
@@ -130,7 +130,7 @@ def with_resumption(result: Result, job: Job) -> Result:
     """Return ``result``, with advice on resuming an unfinished run."""
     if job.inputs.mode not in _MAKING or result.code not in _UNFINISHED or not (job.folder / MANIFEST).is_file():
         return result
-    # A pull request's run, or a merge queue's, is not continued by another workflow run.
+    # Only a run without a base commit (no pull request, no merge queue) can be continued by another workflow run.
     number = job.event.run_id if job.event is not None and job.base is None else 0
     text = (
         f"The run is unfinished. What it has paid for is kept where the workflow uploads `run-path` as the artifact "

@@ -35,13 +35,13 @@ OUTPUTS: Final = (
 """Every output of the action, in the order they are written, the verdict last."""
 
 COMMENT_URL: Final = "comment-url"
-"""The one output that comes after the verdict: GitHub can take long to answer, and the verdict does not wait for it."""
+"""The only output that is written after the verdict, because GitHub can take long to answer."""
 
-_MOST_ANNOTATIONS: Final = 9  # GitHub shows ten of a level for each step
+_MOST_ANNOTATIONS: Final = 9  # most annotations of a level; GitHub shows ten for each step
 _LEVELS: Final[dict[OnInconclusive, Level]] = {"neutral": "warning", "pass": "notice", "fail": "error"}
 
 Annotation = tuple[Level, str, str]
-"""Level, title and message."""
+"""An annotation's level, title and message."""
 
 
 class NotGated(Skipped):
@@ -49,7 +49,7 @@ class NotGated(Skipped):
 
 
 NOT_GATED: Final = "not-gated.txt"
-"""Among the reports of a pull request from a fork that is not gated: mode report comments that it is not."""
+"""File among the reports of a fork's pull request that was not gated. Mode ``report`` then comments so."""
 NO_SECRETS: Final = (
     "pull requests from forks and of Dependabot get no secrets, so no model was called. A maintainer can run the gate "
     "on a branch of this repository."
@@ -178,7 +178,7 @@ def bug_result(step: StepLog, trace: str) -> Result:
 
 
 def _failed(code: ExitCode, kind: str, text: str, level: Level) -> Result:
-    text = redactor_for().redact_whole(text)  # GitHub hides secrets in the log, and in no comment
+    text = redactor_for().redact_whole(text)  # GitHub hides secrets only in the log, not in comments
     return Result(code, {"verdict": kind}, fault_summary(kind, text), ((level, f"codegate: {kind}", text),))
 
 

@@ -110,7 +110,7 @@ def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) ->
         return
     parts = []
     for name, value in outputs.items():
-        delimiter = f"ghadelimiter_{secrets.token_hex(16)}"  # secret, so that no value can hold it
+        delimiter = f"ghadelimiter_{secrets.token_hex(16)}"  # random, so that no value can contain it
         parts.append(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
     _append(Path(path), "".join(parts).encode("utf-8", "replace"))
 

@@ -22,7 +22,7 @@ from codegate.suite.git import WHOLE_HISTORY, find_commit
 from codegate.suite.reader import MAX_YAML_BYTES
 
 _EVERYTHING: Final = "."
-_MAX_LINKS: Final = 40  # on one path, as Linux has it
+_MAX_LINKS: Final = 40  # most links on one path, as in Linux
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _from_the_top(path: str) -> str:
 
 
 def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
-    # If the configuration or the lock cannot be read, every file counts.
+    # Every file counts if the configuration or the lock cannot be read.
     settings, baseline = Config.model_construct(candidates=()), ""
     try:
         if (data := _file(repository, commit, config)) is not None:
@@ -109,7 +109,7 @@ def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[
 
         def read(path: str, top: str = top) -> tuple[bytes, bool]:
             file = read_commit(repository, commit, (f"{top}{path}",)).get(f"{top}{path}")
-            return file.data if file is not None else b"", False  # a submodule has none
+            return file.data if file is not None else b"", False  # a submodule has no content
 
         found |= {f"{top}{path}" for path, *_ in chosen_files(spec, known, read)}
     return found
@@ -135,7 +135,7 @@ def _resolved(path: str, links: Mapping[str, str]) -> str:
         part = left.pop()
         if part == ".." and not place:
             return ""
-        inside = posixpath.normpath(posixpath.join(place, part))  # `place` has no links, so that `..` is its folder
+        inside = posixpath.normpath(posixpath.join(place, part))  # `place` has no links, so `..` is its parent
         place = "" if inside == _EVERYTHING else inside
         if (target := links.get(place)) is not None:
             followed += 1
@@ -178,6 +178,6 @@ def _changed(repository: Path, base: str, head: str) -> set[str]:
 
 def _role(path: str, watched: Mapping[str, str]) -> str | None:
     for place, what in watched.items():
-        if path == place or path.startswith(f"{place}/") or place.startswith(f"{path}/"):  # in its place
+        if path == place or path.startswith(f"{place}/") or place.startswith(f"{path}/"):  # last: replaces a folder
             return what
     return watched.get(_EVERYTHING)

@@ -125,7 +125,7 @@ def _git_here(*arguments: str) -> str | None:
 
 
 def _git_user() -> str | None:
-    # The repository's own setting, else the user's.
+    # The repository's setting comes before the user's.
     if own := _text(_git_here("config", "--get", "user.name")):
         return own
     return _text(user_setting("user.name"))

@@ -17,10 +17,10 @@ from codegate.suite.reader import read_yaml
 from codegate.suite.store import load_suite, read_manifest
 
 FIXABLE: Final = frozenset({"CG003", "CG005"})
-"""What ``fix_suite`` corrects; neither is part of the suite's digest."""
+"""Codes of the flaws that ``fix_suite`` corrects. None of them changes the suite's digest."""
 
 _WORDS: Final = 8
-_SHORTEST_NAME: Final = 8  # a shorter name of a test may be a word of the statement
+_SHORTEST_NAME: Final = 8  # least length of a test's name that is searched in the statement; shorter ones can be words
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _problem(problem: Problem) -> Iterator[LintFinding]:
 
 
 def _named(problem: Problem) -> Iterator[str]:
-    # Tests that the model sees do not count.
+    # Names of public tests are ignored, because the model sees these tests.
     public = "|".join(map(re.escape, problem.manifest.public_tests)) or "(?!)"
     statement = re.sub(rf"`(?:{public})::[^`]+`", "", problem.statement)
     tests = (test.rpartition("::")[2].partition("[")[0] for test in problem.tests.expected)

@@ -31,7 +31,8 @@ _PIN: Final = (
 _RESTORE: Final = "Put the pinned bytes back where the lock says, or pin a new baseline"
 
 Source = tuple[str, Callable[[], bytes | None] | CodegateError]
-"""A place that may have the bytes: its name for people, and what returns them, or why it is not tried."""
+"""A place that may have the pinned bytes: its name for people, and a function that returns them or the error that
+excludes the place."""
 
 
 class NoBaseline(CodegateError):
@@ -111,7 +112,7 @@ def find_pinned(
             continue
         try:
             baseline = verify_pinned(lock, data, name, source)
-        except UsageError as error:  # the lock contradicts what it pins: it is of another suite or model
+        except UsageError as error:  # lock and baseline disagree about suite or model
             raise NoBaseline(error.cause, error.remedy, tuple(refused)) from error
         used = [*refused, f"The baseline came from {source}."] if refused else []
         return PinnedBaseline(baseline, data, lock, lock_data, source, (*changed, *used))

@@ -174,7 +174,7 @@ def _forecasts(
         return expense, prompts, sample_dollars(spec, expense, prompts, run.options.models)
 
     asking = [spec for spec in run.candidates if spec.calls_a_model]
-    of_pinned: Decimal | None = Decimal(0)  # of one that calls no model, or that is not called
+    of_pinned: Decimal | None = Decimal(0)  # cost of a pinned candidate that calls no model or cannot be called
     if asking and pinned is not None and pinned.spec.calls_a_model and pinned.spec.is_trusted_by(run.candidates):
         of_pinned = measured(with_user_prices(pinned.spec, run.candidates, run.prices))[2].worst
     for spec in asking:
@@ -188,7 +188,7 @@ def _pooled_runs(pinned: Baseline | None, announce: Callable[[str], None]) -> li
     wanted = [run.id for run in pinned.runs]
     there: dict[str, Run] = {}
     for path in sorted(Path("runs").glob("*/run.json")):
-        with contextlib.suppress(UsageError):  # a folder that somebody else keeps there
+        with contextlib.suppress(UsageError):  # the folder holds no run of codegate
             journal = Journal.open(path.parent)
             if journal.manifest.id in wanted:
                 there[journal.manifest.id] = journal.load()

@@ -26,7 +26,7 @@ from codegate.suite import (
 )
 
 BASES: Final = "bases.git"
-"""The bare repository in a pooled suite that has the base commits, without their history."""
+"""Name of the bare repository in a pooled suite. It has the base commits without their history."""
 
 _SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 

@@ -89,7 +89,7 @@ def inspect_repository(repository: Path, path: str = "", sandbox: Choice = "auto
         return Repository(shallow=shallow, slug=slug, root=root)
     try:
         tree = read_commit(repository, head)
-    except CodegateError as error:  # too large to be read, or a clone without its files
+    except CodegateError as error:  # the tree is too large, or the clone lacks its files
         return Repository(commits, shallow, slug=slug, unread=error.cause.rstrip("."), root=root)
     part = Subtree.of(tree, path)
     named = Counter(filter(None, map(language_name, part)))
@@ -108,7 +108,7 @@ def inspect_repository(repository: Path, path: str = "", sandbox: Choice = "auto
 
 
 def _toolchains(sandbox: Choice) -> Has | None:
-    # Where an image brings any toolchain, the answer is None.
+    # None if the sandbox uses images, which can bring any toolchain.
     try:
         backend = select_backend(sandbox, new_run_id())
     except CodegateError:

@@ -33,7 +33,7 @@ RulesFrom: TypeAlias = Annotated[
     "Take suite, baseline, policy and limits from this commit, as the action does for pull requests.",
 ]
 Conflicts = Iterator[tuple[Any, str, str]]
-"""Whether options exclude each other, what they say, and which to leave out."""
+"""Each item is: a true value if options exclude each other, the reason as text, and the option to leave out."""
 
 
 class SuiteRequest(Strict):
@@ -146,7 +146,7 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
         lock=str(lock) if lock is not None else None,
         repository=request.repository or (home / settings.repository if settings.repository else None),
         transcripts=Path() if request.candidates else home,
-        # A broken baseline is better known before money is spent than after.
+        # Loaded now, so that a broken baseline is found before money is spent.
         baseline=load_pinned(lock) if lock is not None else None,
         images=_pinned_images(home / settings.baseline) if lock is None else {},
     )

@@ -25,7 +25,7 @@ from codegate.suite import GitError, Suite, git, images_of, load_suite, read_com
 from codegate.wording import join_first
 
 STAND_IN: Final = (CandidateSpec(provider="reference"),)
-"""Candidates of a configuration that is read for its other keys."""
+"""Candidates that stand in if only the other keys of a configuration are read."""
 
 
 class Skipped(CodegateError):
@@ -197,7 +197,8 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
         place = scratch / config
         for name in candidate_files(read_yaml(place, Config)) if place.exists() else ():
             _read_base(inputs.workspace, base, (PurePosixPath(config).parent / name).as_posix(), scratch)
-    # A harness is what this commit holds; where the pull request has a configuration, the base's candidates do not run.
+    # Harness files come from the work tree. The base's candidates get none if the pull request's candidates run
+    # instead.
     rules = proposed if base is None else _config(scratch, config, needed=False, harness=None if proposed else here)
     candidates = _candidates(inputs, proposed or rules, needs_candidates)
     trusted = rules.candidates if rules is not None else ()
@@ -375,7 +376,7 @@ def real_path(workspace: Path, relative: str, what: str) -> Path:
     """
     try:
         chosen = (workspace / relative).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError up to Python 3.12
+    except (OSError, RuntimeError, ValueError) as error:  # up to Python 3.12 a loop of links raises RuntimeError
         raise UsageError(f"{what} is no usable path: {relative[:200]!r}.") from error
     if not chosen.is_relative_to(workspace):
         raise UsageError(f"{what} leaves the workspace: {relative[:200]!r}.", "Give a path inside the repository.")

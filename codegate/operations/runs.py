@@ -67,7 +67,7 @@ def run(
     weights and limits. ``baseline`` is shown beside a run without a gate.
     """
     if (floors := spec.floors) is not None:
-        check_policy(floors, load_suite(spec.suite))  # better before the model calls than after
+        check_policy(floors, load_suite(spec.suite))  # checked before the model calls, not only after them
         check_cutoffs(spec.candidates, floors)
     _, journal = run_suite(spec, progress, announce)
     by = spec.gate or floors if journal.manifest.shard is None else None
@@ -177,7 +177,7 @@ def merge(
 
 
 def _traced(report: Report, journal: Journal) -> Report:
-    # A collector that fails costs no report.
+    # A report is made even if the collector fails.
     if report.run.manifest.shard is not None or collector() is None:
         return report
     try:

@@ -43,8 +43,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "no_runner": "the recipe runs other tests, or no runner is known; write `tests` and `report` of `environment`, and "
     "mine a part with --path.",
 }
-_LONGEST: Final = 400  # characters of a proof's evidence
-_MAX_ISSUE: Final = 6000  # characters
+_LONGEST: Final = 400  # most characters of a proof's evidence
+_MAX_ISSUE: Final = 6000  # most characters of an issue's text
 
 
 def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[MineEvent], None]) -> MineReport:
@@ -55,7 +55,7 @@ def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[
     made: MineReport | None = None
     try:
         recipe = request.recipe or read_recipe(repository, request.config)
-        mining.check_options(repository, out, request)  # before anything is started
+        mining.check_options(repository, out, request)  # checked before a sandbox is started
         request = request.model_copy(update={"recipe": recipe})
         with opened_backend(request.sandbox, new_run_id()) as backend:
             made = mining.mine_repository(repository, out, request, backend, progress)

@@ -32,7 +32,7 @@ from codegate.suite.reader import MAX_YAML_BYTES
 # The registries that agents are installed from.
 _NPM: Final = "https://registry.npmjs.org"
 _PYPI: Final = "https://pypi.org/simple"
-_TIMEOUTS: Final = (10.0, 30.0)  # seconds to connect, and between two bytes
+_TIMEOUTS: Final = (10.0, 30.0)  # seconds to connect, and to wait for the next bytes
 _MAX_ANSWER_BYTES: Final = 64 << 20
 _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 
@@ -106,7 +106,7 @@ def find_upgrades(path: Path) -> Upgrades:
     The models of candidates, helpers and the judge are looked up.
     """
     load_config(path)
-    settings = read_yaml(path, Config)  # without the list prices, which would look like a candidate's own
+    settings = read_yaml(path, Config)  # read without list prices, which would look like prices of candidates
     found: dict[Upgrade, None] = {}
     unknown: dict[str, None] = {}
     failed: dict[str, None] = {}
@@ -146,7 +146,7 @@ def _model(lists: dict[tuple[str, str | None], tuple[ListedModel, ...]], spec: C
         try:
             lists[account] = listed_models(spec)
         except InfrastructureError:
-            lists[account] = ()  # asking again for each candidate would only take its time again
+            lists[account] = ()  # remembered, because another request would fail as slowly
             raise
     if not (models := lists[account]):
         return None
@@ -185,7 +185,7 @@ def with_upgrade(text: str, upgrade: Upgrade, place: str) -> str:
             f"{place}: {upgrade.pinned} is not there in a form that can be replaced.", "Change it by hand."
         )
     config = check_model(parse_yaml(changed, place), Config, place)
-    # Not by their keys, which lack the files that are not read here.
+    # Not compared by key, because a key covers files that are not read here.
     if len({one.model_dump_json(exclude=set(NO_ANSWER)) for one in config.candidates}) < len(config.candidates):
         raise UsageError(f"{place}: another candidate is the same with {upgrade.to} already.", "Remove the old one.")
     return changed
