@@ -47,9 +47,9 @@ from codegate.suite import Tree
 
 _LOG: Final = logging.getLogger(__name__)
 _DATES: Final = frozenset({"PIP_UPLOADED_PRIOR_TO", "UV_EXCLUDE_NEWER", "npm_config_before"})
-"""Variables that leave out later releases; an index that mirrors another may not know when they were made."""
+"""Variables that make installers leave out later releases. A mirror of an index may lack the releases' dates."""
 _SETUPTOOLS: Final = "2022-12-31"
-"""A day whose setuptools builds editable installs and still reads older projects' metadata (``>=3.5.*``)."""
+"""A day; its newest setuptools builds editable installs and still reads older metadata (``>=3.5.*``)."""
 _OUTPUT_BYTES: Final = 16 << 20
 _LAST_LINES: Final = 15
 _FEW_LINES: Final = 3
@@ -74,8 +74,8 @@ class BuildFailed(SandboxError):
     Attributes:
         step: the command that failed.
         ended: how the command ended, such as its exit status.
-        package: the package that it could not install or build; empty if its output names none.
-        lines: the last lines that it printed.
+        package: the package that the command could not install or build; empty if its output names none.
+        lines: the last lines that the command printed.
         unreachable: whether a package index could not be reached.
     """
 
@@ -153,7 +153,7 @@ def obtain_build(
 
 
 class _Builder:
-    """Builds one environment; ``record`` can be called again."""
+    """Builds one environment, once for each call of ``record``."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class _Builder:
     def _newer_may_help(self, done: Completed) -> bool:
         """Return whether a step may succeed with packages released later.
 
-        That is so if codegate chose a day for the packages, and the step failed by itself.
+        It may if codegate chose a day for the packages, and no limit or unreachable index made the step fail.
         """
         by_itself = done.exit_code is not None and not (done.timed_out or done.memory_exceeded)
         chosen = self._set_up.keys() - self._undated().keys()
@@ -261,7 +261,7 @@ class _Builder:
     @property
     def _pinned(self) -> bool:
         """Return whether set-up must install the earlier build's versions."""
-        # With a lock it does not resolve versions itself.
+        # With uv's lock file, set-up does not choose versions.
         return self._resolved is not None and "UV_FROZEN" not in self._set_up
 
     def _run_steps(self, *, fresh: bool) -> None:

@@ -30,14 +30,14 @@ _RUNNER: Final = re.compile(
     r"(?:^|[\s/])(?:py\.?test|-m unittest|manage\.py test|django-admin test|vitest|jest|mocha|go test|bun test"
     r"|deno test|cargo (?:\+\S+ )?(?:test|nextest run)|node (?:\S+ )*--test|(?P<jvm>mvnw?|gradlew?))(?=\s|$)"
 )
-"""The one list of commands that run tests; what else has ``test`` in its name is proposed, and a try decides."""
+"""Commands that are known to run tests. Other commands with ``test`` in their name are proposed, and a try decides."""
 _COMPILES: Final = re.compile(r"--?(?:race|msan|asan|tags\b.*)$")
-"""Options of ``go test`` that decide what is compiled of a dependency."""
+"""Options of ``go test`` that decide how dependencies are compiled."""
 _DOWNLOAD: Final = "go mod download"
 _LIST: Final = "go list -e -deps -test"
-"""With ``-e`` it goes on after a broken package, such as one that embeds a web page which nobody has built."""
+"""Go's list of dependencies; ``-e`` goes on after a broken package, such as one that embeds an unbuilt web page."""
 _DEPENDENCIES: Final = "{{if or .Standard (and .Module (not .Module.Main))}}{{.ImportPath}}{{end}}"
-"""Not the project's own packages: what is compiled of them would show a later tree's fix to an earlier one."""
+"""Go template of packages outside the project, whose compiled code would show a later fix to an earlier tree."""
 _JVM: Final = re.compile(r"(?i)(?:^|:)(?:test|verify|package|install|check|build|\w+Test)$")
 _LAUNCHERS: Final = {"python", "python3", "uv", "uvx", "pipx", "poetry", "pdm", "hatch"}
 _ABSENT: Final = ("install", "add", "download", "uninstall")
@@ -124,7 +124,8 @@ class Commands:
     def _resolve(self, piece: str, folder: str, depth: int) -> list[TestCommand]:
         """Return the test commands that ``piece`` runs.
 
-        ``piece`` is one simple command. It may run tests through up to ``depth`` nested scripts, targets or sessions.
+        ``piece`` is one simple command, run in ``folder``. It may run tests through up to ``depth`` nested scripts,
+        targets or sessions.
         """
         left_out: list[str] = []
         env: dict[str, str] = {}
@@ -145,7 +146,7 @@ class Commands:
         if match is not None:
             led_by = " ".join(words)[: match.start()].split()
             idle = not set(_ABSENT).isdisjoint(led_by) or words[-1] in {"--version", "--help"}
-            idle = idle or "--no-run" in words  # Cargo only compiles: it is set-up, as in `prefetch`
+            idle = idle or "--no-run" in words  # Cargo only compiles, which is set-up (see `prefetch`)
             return [] if idle or (match["jvm"] and not _builds(words)) else [_tests_alone(here)]
         session = _session_index(words)
         texts = indirect_texts(self.tree, words, session, folder, self.python, self.env)
@@ -226,7 +227,7 @@ def _session_index(words: list[str]) -> int:
 
 def _builds(words: list[str]) -> bool:
     """Return whether a Maven or Gradle command runs tests."""
-    # Without a goal they run the build's default, which may.
+    # Without a goal, the tools run the build's default goal, which may run tests.
     goals = [word for word in words[1:] if not word.startswith("-")]
     skipped = any(word.startswith(("-DskipTests", "-Dmaven.test.skip")) for word in words) or "-x test" in " ".join(
         words

@@ -16,9 +16,9 @@ _WORD: Final = re.compile(
     r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+(?:\.\d+)?)|\.\s*(?P<key>[A-Za-z_][\w-]*)|(?P<name>[A-Za-z_][\w-]*)"
     r"|(?P<sign>==|!=|&&|\|\||[!(),\[\]]))\s*"
 )
-_MOST: Final = 3000  # characters
+_MOST: Final = 3000  # characters of an expression
 _IN_PYTHON: Final = {"&&": " and ", "||": " or ", "!": "~", "true": "True", "false": "False", "null": "None"}
-"""``~`` and not ``not``, which would hold for all of a comparison."""
+"""GitHub's signs and words in Python. ``!`` is ``~``, because ``not`` would negate a whole comparison."""
 
 
 def fill_expressions(text: str, scope: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -79,7 +79,7 @@ def _value(node: ast.expr, scope: Mapping[str, Any]) -> Any:
             return reduce(_either if isinstance(operator, ast.Or) else _both, [_value(one, scope) for one in operands])
         case ast.Compare(left, signs, others):
             value = _value(left, scope)
-            for sign, other in zip(signs, others, strict=True):  # from the left, unlike Python's own
+            for sign, other in zip(signs, others, strict=True):  # from left to right, unlike Python's own comparisons
                 value = _compared(value, _value(other, scope), equal=isinstance(sign, ast.Eq))
             return value
         case ast.Subscript(container, key):
@@ -109,7 +109,7 @@ def _part(value: Any, key: Any, context: str) -> Any:
     if isinstance(value, list) and isinstance(key, int):
         return value[key]
     if isinstance(value, Mapping):
-        # A missing key is empty in these two; in others only GitHub knows it.
+        # A missing key of ``matrix`` or ``inputs`` is empty; in other contexts only GitHub knows its value.
         return value.get(text_value(key), None if context in {"_matrix", "_inputs"} else UNKNOWN)
     if context == "_steps" and key == "cache-hit":
         return ""  # here every cache is empty

@@ -107,8 +107,8 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
     At least one is returned. Each CI job that tests the folder ``path`` proposes one, with the best available
     combination of its matrix; lock and manifest files propose one more. Nothing is executed: only a try shows which of
-    them works. ``has`` checks whether a toolchain is available; others are replaced by their nearest available version.
-    None: an image or package index may have any.
+    them works. ``has`` checks whether a toolchain is available; any other is replaced by its nearest available version.
+    None: an image or package index may have all.
 
     Raises:
         UsageError: a part of a proposal is not valid in a recipe.

@@ -27,7 +27,7 @@ ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _MADE: Final = re.compile(r"\$\$|\$[({]([^(){}]*)[)}]|\$[@<^*?]")
 _FILLED: Final = re.compile(r"\{(?:env:\w+:([^{}]*)|(\w+)|[^{}]*)\}")
 _NEVER: Final = "2999-12-31"
-_DEEPEST: Final = 4  # braces of tox inside of others
+_DEEPEST: Final = 4  # levels of nested braces in tox's settings
 _MOST_ALTERNATIVES: Final = 200
 _LONGEST: Final = 20_000  # characters that are read of a setting of tox
 _FOR: Final = re.compile(r"^((?:[\w.,!-]|\{[\w.,!-]*\})+):\s+(.*)$")
@@ -67,7 +67,7 @@ def indirect_texts(
 
 
 def _script(tree: Tree, words: list[str], folder: str) -> Iterator[ShellText]:
-    """Yield the ``package.json`` script that ``npm`` arguments run."""
+    """Yield the ``package.json`` script that ``npm`` runs with ``words``."""
     end = words.index("--") if "--" in words else len(words)
     plain: list[str] = []
     queue = (word for word in words[:end] if word not in {"-s", "--silent", "--bun"})
@@ -131,19 +131,19 @@ def _tox_commands(
         listed = own.get("commands")
         commands: list[object] = listed if isinstance(listed, list) else []
         lines = [shlex.join(filter(None, (_substituted(word, name) for word in strings(one)))) for one in commands]
-        plain = "runner" not in own  # a plug-in's runner installs by the lock file
+        plain = "runner" not in own  # a plug-in's runner installs from the lock file
         above = "tool.tox." if path == "pyproject.toml" else ""
-        # Which of the two counts depends on tox's version, and on whether the first is there.
+        # Which of the two tables counts depends on tox's version and on whether the first one exists.
         place, tables = path, [f"{above}env.{name}", f"{above}env_run_base"]
         if lines:
             break
     if lines:
         options = " ".join(f"-x {one}.env_dir=${{VIRTUAL_ENV:?}} -x {one}.package=editable" for one in tables)
-        # Tox itself is of today: that of an old change's day has no ``-x``.
+        # Today's tox is used, because the tox of an old change's day has no ``-x``.
         install = (
             [f"uv tool run --exclude-newer {_NEVER} tox run --notest -e {shlex.quote(name)} {options}"] if plain else []
         )
-        # tox would empty the tree if its environment's folder had no name.
+        # ``VIRTUAL_ENV`` is not set here: tox would empty the tree if it were empty.
         set_here = (line.replace(" = ", "=", 1) for line in variables if line.partition("=")[2].strip())
         exports = [f"export {shlex.quote(line)}" for line in set_here if not line.startswith("VIRTUAL_ENV=")]
         yield ShellText("\n".join([*install, *exports, *lines]), folder, f"`{inside}{place}`")

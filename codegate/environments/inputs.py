@@ -30,7 +30,7 @@ from codegate.sandbox.toolchains import version_fits
 from codegate.suite import Tree
 
 LAYOUT: Final = 2
-"""Part of every key: raise it when a build of the same inputs would come out otherwise."""
+"""Version of builds, part of every key. It is raised when the same inputs would give another build."""
 LIMITS: Final = SandboxLimits(
     lifetime_seconds=3600,
     memory_bytes=6 << 30,
@@ -39,7 +39,7 @@ LIMITS: Final = SandboxLimits(
     disk_bytes=12 << 30,
     open_files=16384,
 )
-"""Of a build."""
+"""Limits of the sandbox of a build."""
 INSTALLABLE: Final = frozenset({"node", "go", "bun", "pnpm", "yarn"})
 """Toolchains that come from a package index where the machine lacks them."""
 _ABSENT: Final = "absent:"
@@ -48,7 +48,7 @@ _PROBE_SECONDS: Final = 120.0
 _REQUIREMENTS: Final = re.compile(
     r"(?:.*/)?(?:requirements/[^/]*|[\w.-]*(?:requirements|constraints)[\w.-]*)\.(?:txt|in)"
 )
-"""Paths of what pip installs from."""
+"""Paths of pip's requirement and constraint files."""
 _ENTRY: Final = re.compile(r"^[ \t]*([A-Za-z0-9][\w.-]*)[^\n\\]*(?:\\\r?\n[^\n\\]*)*", re.MULTILINE)
 _WHOLE: Final = re.compile(
     r"(?:uv|poetry|pdm|Cargo|composer|Pipfile|Gemfile|bun)\.lock|bun\.lockb|Pipfile|Gemfile|pylock[\w.-]*\.toml"
@@ -58,7 +58,7 @@ _WHOLE: Final = re.compile(
     r"|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|gradle-wrapper\.properties|libs\.versions\.toml"
     r"|composer\.json|[\w.-]+\.csproj|\.(?:python|node|ruby|java|go)-version|\.nvmrc|\.tool-versions|mise\.toml"
 )
-"""Files that count byte for byte, in any folder."""
+"""Names of files that count byte for byte, in any folder."""
 _KINDS: Final = {
     "python": re.compile(r"pyproject\.toml|setup\.(?:py|cfg)|Pipfile|[\w.-]*requirements[\w.-]*\.txt"),
     "node": re.compile(r"package\.json"),
@@ -69,7 +69,8 @@ _KINDS: Final = {
 _PROGRAMS: Final = {"python": "python3", "maven": "mvn", "rust": "rustc"}
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-# Keys that describe a Python project (they do not count), and keys that npm reads (only they count).
+# Keys of a Python project that do not affect installation (``_DESCRIBES``), and the keys of ``package.json`` that do
+# (``_INSTALLS``).
 _DESCRIBES: Final = frozenset({
     "version", "description", "readme", "authors", "maintainers", "keywords", "classifiers", "urls", "license",
     "license-files", "homepage", "repository", "documentation",
@@ -144,8 +145,8 @@ def base_of(recipe: Recipe, tree: Tree, backend: Backend) -> BuildBase:
 def needed_toolchains(recipe: Recipe, tree: Tree) -> frozenset[str]:
     """Return the names of toolchains that a recipe needs.
 
-    These are the recipe's ``tools``, or, if it has none, those that the tree's manifests belong to. Python is added if
-    the tree has Python's manifests, because such a tree gets a virtual environment.
+    These are the recipe's ``tools``, or, without any, the toolchains of the tree's manifests. Python is added if the
+    tree has Python's manifests, because such a tree gets a virtual environment.
     """
     names = {path.rpartition("/")[2] for path in tree if path.startswith(f"{recipe.folder}/" if recipe.folder else "")}
     implied = {kind for kind, pattern in _KINDS.items() if any(map(pattern.fullmatch, names))}
@@ -187,7 +188,7 @@ def without_package(tree: Tree, package: str) -> Tree | None:
 
 
 def _look(recipe: Recipe, kinds: frozenset[str], backend: Backend) -> BuildBase:
-    pin = getattr(backend, "pin_image", None)  # a backend without images takes the machine's own
+    pin = getattr(backend, "pin_image", None)  # a backend without images uses this machine's programs
     image = pin(recipe.image) if pin and recipe.image else backend.base_image(recipe.python)
     asked = [Toolchain(name, version) for name, version in recipe.tools.items()]
     try:
@@ -209,8 +210,8 @@ def _probed(
 ) -> BuildBase:
     """Start a sandbox; return its toolchains as a ``BuildBase``.
 
-    The sandbox gets the toolchains ``asked``. If its image lacks programs of the recipe's servers, another try adds
-    their Debian packages ``servers``.
+    ``kinds`` are the toolchains to look for. The sandbox gets the toolchains ``asked``. If its image lacks programs of
+    the recipe's servers, another try adds their Debian packages ``servers``.
     """
     system = (*recipe.packages, *servers)
     environment = EnvironmentRecipe(get_python_version(), image=image, toolchains=tuple(asked), system=system)
@@ -242,7 +243,7 @@ def _probed(
         words = _COLOUR.sub("", text)
         version = _VERSION.search(words) or re.search(r"\d+", words)
         if version is not None and "not found" not in words:
-            java = version[0].removeprefix("1.").replace("_", ".")  # 8 calls itself 1.8.0_392
+            java = version[0].removeprefix("1.").replace("_", ".")  # Java 8 calls itself 1.8.0_392
             versions[kind] = java if kind == "java" else version[0]
     lacking = [
         Toolchain(name, version)

@@ -16,7 +16,7 @@ _TESTS: Final = {
     "java": re.compile(r"(?:^|/)src/test/java/.*\.java$"),
     "rust": re.compile(r"(?:^|/)(?:tests|src)/.*\.rs$"),
 }
-#: Lock files of packages of npm, and what each is installed with.
+#: Lock files of npm packages, and the command that installs from each.
 NODE: Final = {
     "bun.lock": "bun install --frozen-lockfile", "bun.lockb": "bun install --frozen-lockfile",
     "pnpm-lock.yaml": "pnpm install --frozen-lockfile", "package-lock.json": "npm ci", "npm-shrinkwrap.json": "npm ci",
@@ -59,7 +59,7 @@ def implied_commands(tree: Tree, folder: str, *, light: bool = False) -> tuple[l
             return found, "python -m pytest" if mentioned or "manage.py" not in names else "python manage.py test"
         if language == "javascript" and (found := list(_javascript(tree, inside, names))):
             by_node = any(_OF_NODE.search(tree[path].data) for path in tests_of(tree, folder))
-            return found, "npm test\nnode --test" if by_node else "npm test"  # whatever wraps Node's own runner
+            return found, "npm test\nnode --test" if by_node else "npm test"  # the script may wrap Node's runner
         for manifest, (of, command) in _COMPILED.items():
             if manifest in names and of == language:
                 wrapped = language == "java" and f"{command.split()[0]}w" in names

@@ -199,7 +199,7 @@ class BuildProxy:
             places = self._addresses_of(host, port)
         except (OSError, UnicodeError) as error:
             if not needed:
-                return []  # the machine's proxy may know it
+                return []  # the machine's proxy may know the host
             raise _Refused(_UNREACHABLE, f"{host} cannot be resolved: {error}") from error
         if host not in INDEXES and (host, port) not in self._own and not all(_is_public(place) for place, _ in places):
             with self._lock:
@@ -208,7 +208,7 @@ class BuildProxy:
         return places
 
     def _addresses_of(self, host: str, port: int) -> list[tuple[str, int]]:
-        # An installer opens fifty connections at a time.
+        # An installer opens fifty connections at a time; one of them looks up the host.
         with self._looking:
             for left in reversed(range(_LOOKUPS)):
                 if (host, port) in self._found:
@@ -292,7 +292,7 @@ def _passed_on_headers(headers: Iterable[tuple[bytes, bytes]], *left_out: bytes)
 
 
 def _reply(connection: socket.socket, client: h11.Connection, refused: _Refused) -> None:
-    # Its words are the status line's reason too: if a tunnel is refused, clients show nothing else.
+    # The words are also in the status line, because clients show nothing else if a tunnel is refused.
     words = refused.words.encode("ascii", "replace")
     headers = [("content-type", "text/plain"), ("content-length", str(len(words) + 1)), ("connection", "close")]
     for event in (

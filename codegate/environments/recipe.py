@@ -31,9 +31,9 @@ _PLAIN_TEXT: Final = re.compile(r"[A-Za-z./][\w ./=+@,-]*")
 _PYTHON: Final = re.compile(r"(.*/)?python[\d.]*")
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
-"""Of a variable."""
+"""Name of an environment variable."""
 Package = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]{0,99}$")]
-"""Of the system, as Debian names it."""
+"""Name of a system package, as Debian has it."""
 Host = Annotated[str, StringConstraints(pattern=r"^(\*\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Origin = Literal["job", "light", "files"]

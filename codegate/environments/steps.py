@@ -11,7 +11,7 @@ from typing import Final
 from codegate.environments.expressions import EXPRESSION
 
 QUOTED: Final = r"""'[^']*'|"(?:[^"\\]|\\.)*\""""
-_REST: Final = rf"(?:{QUOTED}|[^;&|\n'\"])*"  # of a simple command
+_REST: Final = rf"(?:{QUOTED}|[^;&|\n'\"])*"  # the rest of a simple command
 _APT: Final = re.compile(rf"(?:sudo\s+(?:-\S+\s+)*)?(?:\b[A-Z_]+=\S+\s+)*\bapt(?:-get)?\s({_REST})")
 _PACKAGE: Final = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}")
 _SUDO: Final = re.compile(rf"\bsudo\s{_REST}")

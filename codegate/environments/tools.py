@@ -15,11 +15,11 @@ from codegate.suite import Tree
 from codegate.suite.declared import read_toml, read_tree_json, read_tree_text, value_at
 
 Has = Callable[[str, str], bool]
-"""Whether a toolchain of this name and version is to be had."""
+"""Function that returns whether a toolchain of a name and version is available."""
 
 PACKAGE: Final = "package"
 
-#: Actions that install a toolchain, with its name here.
+#: Actions that install a toolchain, with the toolchain's name in recipes.
 _BRINGS: Final = {
     "actions/setup-python": "python", "actions/setup-node": "node", "actions/setup-go": "go",
     "actions/setup-java": "java", "actions/setup-dotnet": "dotnet", "ruby/setup-ruby": "ruby",
@@ -38,16 +38,16 @@ _NEEDLESS: Final = re.compile(
     re.IGNORECASE,
 )
 _PARTS: Final = {"python": 2, "go": 2, "ruby": 2, "php": 2, "node": 1, "java": 1}
-"""How much of a version is kept: later parts are corrections, and any of them will do."""
+"""How many parts of a version are kept; later parts are corrections, any of which will do."""
 _OLDEST: Final = {"python": 8}
-"""Minor version that the drivers of tests run on."""
+"""Oldest minor version that the test drivers run on."""
 _NEWEST: Final = 30
 _OLDEST_IN_INDEX: Final = {"node": 20, "go": 21}
-"""Major version of Node and minor version of Go: package indexes have no older ones, nor odd ones of Node."""
+"""Oldest major version of Node and minor version of Go in package indexes, which also lack odd versions of Node."""
 _FIRST: Final = {"python": "3.", "go": "1."}
-"""What all versions of a tool begin with."""
+"""Text with which all versions of a tool begin."""
 _LONG_TERM: Final = "24"
-"""Of Node: what ``lts/*`` and other nicknames are here, as any version of a machine is ``stable``."""
+"""Node's version for ``lts/*`` and other nicknames; for other tools, a nickname becomes ``stable``."""
 _NAMES: Final = {"nodejs": "node", "golang": "go"}
 _ONE_WORD: Final = {
     ".python-version": "python", ".nvmrc": "node", ".node-version": "node", ".go-version": "go",
@@ -92,8 +92,8 @@ def in_index(name: str, version: str) -> bool:
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], str] | None:
     """Return a CI action's toolchains and command, None if unknown.
 
-    ``uses`` names the action, and ``given`` has its inputs. The toolchains are versions by name. The command is ""
-    for an action that only brings toolchains.
+    ``uses`` names the action, and ``given`` has its inputs. The toolchains are versions by name. The command is "" for
+    an action that only brings toolchains, and for one that set-up does not need, which has no toolchains either.
     """
     name, _, reference = uses.partition("@")
     name = name.casefold()

@@ -26,7 +26,7 @@ from codegate.suite.model import Sha256
 
 INDEX: Final = "environments.json"
 SUFFIXES: Final = (".tar", ".json", ".ruff")
-"""Ends of the names of files whose names begin with a key."""
+"""Suffixes of files whose names begin with a key."""
 _INDEX_BYTES: Final = 1 << 20
 _DAY: Final = 24 * 3600
 
@@ -42,7 +42,7 @@ def read_index(path: Path) -> ArchiveIndex:
     """Return an index of environments.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError: the file cannot be read, or is no index.
     """
     try:
         with path.open("rb") as file:

@@ -16,18 +16,18 @@ ROOT: Final = "/opt/env"
 HOME: Final = f"{ROOT}/home"
 VENV: Final = f"{ROOT}/venv"
 PACKAGE: Final = f"{ROOT}/package"
-"""Where an agent of npm is installed, or the package of an MCP server."""
+"""Folder in which an agent from npm or the package of an MCP server is installed."""
 BIN: Final = f"{ROOT}/bin"
 CACHE: Final = f"{ROOT}/cache"
 """The folder that a recorded build leaves out: downloads, and files that only the build needs."""
 AUTHORITIES: Final = f"{CACHE}/authorities.pem"
 JAVA_AUTHORITIES: Final = f"{CACHE}/authorities.jks"
 CONSTRAINTS: Final = f"{CACHE}/constraints.txt"
-"""Versions of an earlier build, where this one is to have them."""
+"""File with the versions of an earlier build, if this build has to install the same."""
 UV_CONFIGURATION: Final = f"{CACHE}/uv.toml"
-"""Days of packages that are not the tree's."""
+"""File with the packages for which another day than the tree's counts."""
 PROXY_PORT: Final = 4181
-"""The port of the sandbox's loopback where the way out is."""
+"""Port on the sandbox's loopback that leads to the build's proxy."""
 
 _NO_VERSION: Final = "0.1.dev0"
 _FOLDERS: Final = (f"{VENV}/bin", BIN, f"{HOME}/.local/bin", f"{HOME}/go/bin", f"{HOME}/.cargo/bin")
@@ -62,8 +62,8 @@ _COMMON: Final = {
     "GRADLE_USER_HOME": f"{HOME}/.gradle",
 }
 _MAVEN_HOME: Final = f"-Duser.home={HOME}"
-"""Java asks the system's list of users for the home folder, not ``HOME``."""
-# npm packages whose installation downloads a program of hundreds of megabytes from outside the indexes.
+"""Option for the home folder, which Java takes from the system's list of users, not from ``HOME``."""
+# Variables for npm packages that would download hundreds of megabytes from outside of the indexes.
 _NO_BROWSERS: Final = {
     "PUPPETEER_SKIP_DOWNLOAD": "1",
     "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1",
@@ -112,8 +112,8 @@ def index_secrets() -> tuple[str, ...]:
 def index_variables(secrets: Mapping[str, str]) -> dict[str, str]:
     """Return the caller's environment variables that name package indexes.
 
-    Those of pip are also given to uv, and those of uv to pip, where only one is set. Users and passwords are removed
-    from the values of variables that are not in ``secrets``.
+    A variable of pip is also set for uv, and the reverse, if only one of the two is set. Users and passwords are
+    removed from the values of variables that are not in ``secrets``.
     """
     found = {}
     for name, value in os.environ.items():
@@ -200,7 +200,7 @@ def authorities() -> bytes:
 
 
 def java_authorities() -> bytes | None:
-    """Return this machine's trusted certificates as a Java key store."""
+    """Return this machine's Java key store of certificates, or None."""
     try:
         return Path("/etc/ssl/certs/java/cacerts").read_bytes()
     except OSError:
@@ -238,8 +238,8 @@ def _dates(names: Collection[str], folder: str, day: date, python: str) -> dict[
 
     ``names`` are the paths of the tree, and ``python`` is the interpreter's version.
     """
-    # A lock file does so already. A tree that is older than its interpreter gets packages of the interpreter's first
-    # year, because older ones were never tried on it.
+    # A lock file excludes them already. A tree that is older than its interpreter gets packages of the interpreter's
+    # first year, because older ones were never tried on it.
     minor = re.match(r"3\.(\d+)", python)
     released = date(2011 + int(minor[1]), 10, 1) if minor is not None else day  # 3.8 came in October 2019
     ready = day if day >= released else released.replace(year=released.year + 1)

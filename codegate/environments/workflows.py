@@ -20,10 +20,10 @@ from codegate.suite.declared import mapping, read_plain_yaml, read_tree_text
 WORKFLOWS: Final = ".github/workflows/"
 _MOST_FILES: Final = 60
 _MOST_COMBINATIONS: Final = 256
-_MOST_JOBS: Final = 24  # of one job's matrix
+_MOST_JOBS: Final = 24  # combinations of one job's matrix
 _MOST_STEPS: Final = 200
-_LONGEST: Final = 20_000  # text of a step, as in a recipe
-_DEEPEST: Final = 4  # of workflows and actions that use others
+_LONGEST: Final = 20_000  # characters of a step, as in a recipe
+_DEEPEST: Final = 4  # levels of workflows and actions that use others
 _NUMBER: Final = re.compile(r"\d+(?:\.(?:\d+|x))*")
 _RUNNER: Final = {"os": "Linux", "arch": "X64", "temp": "/tmp", "tool_cache": "/opt/hostedtoolcache"}  # noqa: S108
 _GITHUB: Final = {"workspace": WORKSPACE, "job": "test", "run_id": "1", "run_number": "1", "run_attempt": "1"}

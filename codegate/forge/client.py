@@ -75,7 +75,7 @@ class GitHub:
             yield from found
             if answer.next_page is None:
                 return
-            # Its parameters alone: whatever address it names, the token stays at home.
+            # Only the parameters of the next page's address are used, so that the token goes to no other host.
             request = Request("GET", path, dict(parse_qsl(urlsplit(answer.next_page).query)))
         raise GitHubError(f"{request} has more than {MAX_PAGES} pages.")
 

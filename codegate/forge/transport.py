@@ -204,7 +204,7 @@ class Transport:
                     return _read(request, response)
                 url = urljoin(url, response.headers["location"])
                 stored = request.may_leave_api and response.status_code in {302, 303}
-            # A repository that was renamed is still the API's; where a file is stored is not.
+            # A renamed repository redirects within the API; a stored file is at another address.
             if stored or not self._is_api(url):
                 headers.pop("Authorization", None)
             if not self._is_api(url) and not request.may_leave_api:
@@ -307,7 +307,7 @@ def _seconds_to_wait(answer: Reply) -> float | None:
 
 def _missing(request: Request, headers: Mapping[str, str]) -> str:
     """Return the permission that the token lacks for a request."""
-    # Sets of permissions, of which any one will do, each of one permission or several.
+    # The header lists sets of permissions. Any one set is enough; a set has one or more permissions.
     sets = headers.get("x-accepted-github-permissions", "")[:1000].split(";")
     named = [[f"{name.replace('_', '-')}: {level}" for name, level in _PERMISSION.findall(one)] for one in sets]
     if any(named):

@@ -29,7 +29,7 @@ _LOG: Final = logging.getLogger(__name__)
 WHOLE_HISTORY: Final = (
     "Fetch the whole history (`git fetch --unshallow`; in a workflow, actions/checkout with fetch-depth: 0)."
 )
-"""The remedy where a clone lacks commits."""
+"""Remedy in messages about a clone that lacks commits."""
 
 MAX_TREE_BYTES: Final = 1 << 30
 MAX_LISTING_BYTES: Final = 128 << 20
@@ -44,7 +44,7 @@ _SEALED_OPTIONS: Final = (
     "-c", "core.quotePath=false",
     "-c", "core.protectNTFS=false",  # nothing is checked out: ``is_plain_path`` alone says which names pass
     "-c", "core.pager=cat",
-    "-c", "fastimport.unpackLimit=1",  # a pack of few objects would be unpacked by a process of its own
+    "-c", "fastimport.unpackLimit=1",  # else another process unpacks a pack of few objects
     "-c", "log.showSignature=false",
     "-c", "safe.directory=*",
 )  # fmt: skip
@@ -183,7 +183,7 @@ def _sealed_environment() -> Mapping[str, str]:
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_GRAFT_FILE": "/dev/null",
         "GIT_NO_LAZY_FETCH": "1",
-        # Over the repository's own protocol.*.allow: without it, an older git fetches a missing object of a
+        # Overrides the repository's own protocol.*.allow. Without it, an older git fetches a missing object of a
         # partial clone by whatever command the repository's configuration names (an `ext::` address).
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_OPTIONAL_LOCKS": "0",
@@ -223,8 +223,8 @@ def read_commit(repository: Path, commit: str, under: Sequence[str] = (), limit:
     is the most bytes of all files together.
 
     Raises:
-        GitError: the commit or some of its objects are missing (a shallow or a partial clone, perhaps), it is over
-            ``limit``, or git failed.
+        GitError: the commit or some of its objects are missing (perhaps in a shallow or partial clone), the files are
+            over ``limit``, or git failed.
     """
     tree = _resolved(repository, commit, "tree")
     try:

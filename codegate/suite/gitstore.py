@@ -1,4 +1,4 @@
-"""Temporary git repositories that check no file out.
+"""Temporary git repositories without checked-out files.
 
 Git sees only objects and an index, so names, links and attributes of a tree have no effect.
 """
@@ -21,7 +21,7 @@ from codegate.suite.tree import FileMode, Tree
 
 _IGNORE_SECONDS: Final = 30  # of processor time: rules can be written so that each name takes git for ever
 _PREFIX: Final = "codegate-patch-"
-_YOUNG_SECONDS: Final = 60.0  # a store that was made just now may not be held yet
+_YOUNG_SECONDS: Final = 60.0  # a younger store may not be locked yet
 
 
 @contextmanager

@@ -54,10 +54,10 @@ def _known(name: str, what: str, names: Collection[str]) -> str:
 
 
 Language = Annotated[str, AfterValidator(lambda name: _known(name, "language", language_names()))]
-"""What a problem's source is written in, by its name in ``codegate.languages``; TypeScript counts as JavaScript."""
+"""Language of a problem's source, by its name in ``codegate.languages``; TypeScript counts as JavaScript."""
 
 RunnerName = Annotated[str, AfterValidator(lambda name: _known(name, "test runner", sorted(runner_places())))]
-"""What runs a problem's tests; languages bring them."""
+"""Name of a test runner; each runner belongs to a language."""
 
 Kind = Literal["bugfix", "feature", "refactor", "perf", "security"]
 """What a change is; by default only ``bugfix`` and ``security`` are kept."""

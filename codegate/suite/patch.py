@@ -64,8 +64,8 @@ def apply_patch(base: Tree, patch: str) -> dict[str, TreeFile | None]:
         return {}
     text = without_carriage_returns(raw.decode("utf-8", "surrogateescape"))
     headers = "\n".join(part for line in _HEADERS.findall(text) for part in (line, *unquoted_names(line)))
-    # The index has every path of the base, so that a patch conflicts as in a checkout; the bytes of files that the
-    # patch cannot name are not stored, where there are not too many names to look for.
+    # The index has every path of the base, so that a patch conflicts as in a checkout. Only files that the patch may
+    # name are stored with their bytes, unless its headers are too long to search for every path.
     few = len(headers) <= _MANY_HEADERS
     named = Tree({path: file for path, file in base.items() if path in headers}) if few else base
     entries = {path: (file.mode, object_id(file.data)) for path, file in base.items()}

@@ -94,7 +94,7 @@ def record_proved(folder: Path, proved: ProvedPlace) -> None:
 def proved_places(suite: Suite, here: Mapping[str, str]) -> tuple[dict[str, str], ...]:
     """Return the places where every active problem was proved.
 
-    A place is a kind of sandbox with its base images; the returned ones have the interpreters, too. ``here`` is this
+    A place is a kind of sandbox with its base images; returned places have the interpreters, too. ``here`` is this
     machine's place. If the suite was proved here too, places whose packages or minor Python versions differ are left
     out.
     """

@@ -36,7 +36,7 @@ _PLAIN: Final = {
     "decimal_parsing": "it has to be a number",
     **dict.fromkeys(_TABLES, "it has to be a table of keys"),
 }
-"""pydantic's words where they name a type of Python."""
+"""Messages by type of error, in place of pydantic's, which name types of Python."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -111,8 +111,8 @@ def parse_yaml(text: str, place: str, *, core: bool = False) -> Any:
 
 
 def _check_events(text: str, *, aliases: bool) -> None:
-    known: dict[str, tuple[int, int]] = {}  # by anchor: nodes, and levels of them
-    above: list[tuple[str | None, int, int]] = [(None, 0, 0)]  # what is open: its anchor, and the same of it so far
+    known: dict[str, tuple[int, int]] = {}  # by anchor: number of nodes and levels
+    above: list[tuple[str | None, int, int]] = [(None, 0, 0)]  # open nodes: anchor, and numbers so far
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         anchor = getattr(event, "anchor", None)
         if anchor and not aliases:
@@ -173,7 +173,7 @@ def check_model(data: Any, model: type[Model], place: str) -> Model:
     except ValidationError as error:
         every = error.errors(include_url=False)
         inner = [fault["loc"] for fault in every]
-        # A list whose entries are wrong is not too short as well.
+        # Wrong entries are not counted, so a list with some may not be too short.
         found = [
             fault
             for fault in every
@@ -193,7 +193,7 @@ def _words(fault: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         near = _nearest_key(fault, model)
         return f"{place}: there is no such key" + (f" (did you mean `{near}`?)" if near else "")
-    # YAML makes other types of `no`, `1.10` and `2024-01-01`.
+    # YAML reads `no`, `1.10` and `2024-01-01` as other types than text.
     is_scalar = given is not None and not isinstance(given, dict | list)
     end = " (put it in quotes)" if kind == "string_type" and is_scalar else ""
     if kind == "value_error":

@@ -159,7 +159,7 @@ def repair_patch(patch: str, sections: list[Section], base: Tree, depth: int) ->
     out: list[bytes] = []
     done = 0
     split: dict[str, list[bytes]] = {}
-    grown: defaultdict[str | None, list[tuple[int, int]]] = defaultdict(list)  # places, and by how many lines
+    grown: defaultdict[str | None, list[tuple[int, int]]] = defaultdict(list)  # by file: line, and lines added there
     for section in sections:
         name, file = section.file(base, depth)
         for hunk in section.hunks:
@@ -335,7 +335,7 @@ def unquoted_names(line: str) -> Iterator[str]:
         return chr(int(code, 8) & 0xFF) if len(code) == 3 else _ESCAPED.get(code, code)
 
     for name in _QUOTED_NAME.findall(line):
-        # Escapes stand for bytes: those that are written as characters join them as their own bytes.
+        # Escapes stand for bytes, so other characters are turned into their bytes, too.
         octets = name.encode("utf-8", "surrogateescape").decode("latin-1")
         yield _ESCAPE.sub(unescape, octets).encode("latin-1").decode("utf-8", "surrogateescape")
 

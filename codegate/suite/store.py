@@ -52,7 +52,7 @@ def make_problem(
     a base tree that is no commit.
     """
     audit = manifest.controls
-    controls: dict[str, object] = {"killed": (), "unfit": audit.unfit} if audit else {}  # digests stay as they are
+    controls: dict[str, object] = {"killed": (), "unfit": audit.unfit} if audit else {}  # earlier digests stay valid
     if audit is not None and (audit.flips or audit.alone):
         controls |= {"flips": audit.flips, "alone": audit.alone, "most": audit.most}
     graded = {

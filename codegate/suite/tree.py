@@ -133,7 +133,7 @@ class Subtree(Tree):
 
 
 Changes = Mapping[str, TreeFile | None]
-"""A change of a tree: path to its new file, or to None where the file is deleted."""
+"""Changes of a tree: by path, the new file, or None if the file is deleted."""
 
 
 def check_path(path: str) -> None:

@@ -135,7 +135,7 @@ def _set_up(recipe: Mapping[str, Any], base: Tree) -> str:
     """
     constraints = "/opt/codegate/constraints.txt"
     variables = {"SETUPTOOLS_SCM_PRETEND_VERSION": "1.0", **recipe.get("env", {})}  # there is no history of Git
-    if "uv.lock" not in base:  # beside it, nothing else may say which versions
+    if "uv.lock" not in base:  # a lock file alone decides versions
         variables |= {"UV_CONSTRAINT": constraints, "PIP_CONSTRAINT": constraints}
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
     lines += [f"bash -e -o pipefail -c {shlex.quote(command)}" for command in recipe.get("setup", [])]

@@ -62,7 +62,10 @@ def read_rows(
 
 
 def check_any(results: Sequence[object], skipped: Sequence[str], path: Path) -> None:
-    """Raise UsageError if ``results``, the file's usable rows, is empty."""
+    """Raise UsageError if ``results``, the file's usable rows, is empty.
+
+    The message has the first reasons in ``skipped``.
+    """
     if results:
         return
     if not skipped:
