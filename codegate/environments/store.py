@@ -68,7 +68,7 @@ class Built:
         layer: the frozen result.
         environment: how to start sandboxes with the layer.
         recipe: the recipe that was built; a proposed recipe lacks the commands that failed.
-        inputs: SHA-256 of its inputs.
+        inputs: SHA-256 of the build's inputs.
         resolved: installed versions, as each tool lists them.
         notes: what set-up changed or left out, as sentences.
     """

@@ -246,7 +246,8 @@ def with_known_sites(
     """Return the tests ``units`` with each site's ``known`` set.
 
     A site is known if an older version of its test reveals the original text. The older version is the test of the same
-    name, or else the removed test with the most tokens in common. ``older`` are the tests of the older file.
+    name, or else the removed test with the most tokens in common. ``older`` are the tests of the older file; ``data``
+    and ``older_data`` are the contents of the two files.
     """
     texts = {unit.name: frozenset(_TOKEN.findall(older_data, *unit.span)) for unit in older}
     names = {unit.name for unit in units}

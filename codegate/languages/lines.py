@@ -247,13 +247,16 @@ class Dialect(ABC):
 
     @abstractmethod
     def context(self, source: str, names: frozenset[str]) -> list[str] | None:
-        """Return the imports and definitions that ``names`` need.
+        """Return the imports and definitions of ``source`` that ``names`` need.
 
         None if a name is unknown.
         """
 
     def undefined_names(self, source: str, line: Line) -> frozenset[str]:
-        """Return names that a line uses but does not define."""
+        """Return names that a line uses but does not define.
+
+        Fixtures that the test file ``source`` defines are among them.
+        """
         own = frozenset(name for step in line.steps for name in self.bound(step.text)) | {*line.fixtures, "self"}
         defined = {name for name in line.fixtures if self.context(source, frozenset({name})) is not None}
         return self.used(line.text) - (own - defined)

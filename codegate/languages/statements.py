@@ -118,10 +118,10 @@ class TypedReader(StatementReader):
         return text_of(node)
 
     def read_helper_call(self, helper: "Node", call: "Node", before: tuple[Step, ...]) -> "Step | list[Branch] | None":
-        """Return what a call of an asserting function checks.
+        """Return what ``call``, a call of the function ``helper``, checks.
 
-        It is a step that checks the arguments, or a branch with the function's body. None if the file before the fix
-        has the same call and the earlier steps ``before`` mention no argument.
+        It is a step that checks the arguments, or a branch with the function's body. None if the file has the same call
+        before the fix, and the earlier steps ``before`` mention no argument.
         """
         arguments = arguments_of(call)
         made = [each for each in arguments if self.is_computed(each)]
@@ -176,7 +176,7 @@ def whole_call(statement: "Node") -> "Node | None":
 def call_in(value: "Node") -> "Node | None":
     """Return the call that an expression is, or None.
 
-    ``await``, brackets and unary operators around it are left out.
+    ``await``, brackets and unary operators around the call are ignored.
     """
     while value.type in _AROUND_CALLS and value.named_children:
         value = value.named_children[0]

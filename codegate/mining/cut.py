@@ -30,7 +30,7 @@ class Cut:
     """A change, split into hidden tests and fix.
 
     Attributes:
-        base: the tree before the change, of the first parent.
+        base: the first parent's tree, before the change.
         hidden: test and test-support files as they are after the fix (None: deleted).
         fix: source files as they are after the fix.
         fixed: the whole tree after the fix, for reading declarations from.

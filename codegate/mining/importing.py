@@ -69,7 +69,7 @@ class ImportedChange:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How tests that a row lists agree with measured ones.
+    """How a row's list of tests agrees with measured tests.
 
     Attributes:
         exact: whether the fail-to-pass tests are the same; None: the row publishes none.
@@ -302,7 +302,7 @@ def _test_files(row: SweBenchRow, fixed: Tree, hidden: Mapping[str, TreeFile | N
 
 
 def compare_tests(row: SweBenchRow, tests: TestSets) -> Agreement:
-    """Return how tests that ``row`` lists agree with measured ones.
+    """Return how the tests of ``row`` agree with measured tests.
 
     A published id that was truncated at a space (SWE-bench has hundreds) matches the measured ids that begin with it.
     """

@@ -95,7 +95,7 @@ class Signal:
 
     @property
     def bug_bits(self) -> float:
-        """Return the bits for a bug fix; negative: against one."""
+        """Return the bits for a fix, negative for other kinds."""
         return self.bits if self.kind in BUGS else -self.bits
 
     def __str__(self) -> str:

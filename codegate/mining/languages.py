@@ -62,7 +62,7 @@ class LanguageSupport:
         return {}
 
     def python_path(self, tree: Tree) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the import roots of ``tree``, from the repository's root."""
+        """Return the import roots of ``tree``, relative to the repository."""
         return ()
 
 

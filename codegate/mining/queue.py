@@ -143,7 +143,7 @@ class Budget:
 
 
 class Queue:
-    """Tries the changes in a queue, and collects ordered results."""
+    """Tries the changes in a queue; collects results in order."""
 
     def __init__(
         self,

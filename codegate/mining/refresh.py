@@ -39,7 +39,7 @@ class KeptSuite:
 def keep_suite(
     suite: Suite, repository: Path, sandboxes: Sandboxes, today: date, progress: Callable[[str, int, int], None]
 ) -> KeptSuite:
-    """Return the suite's problems; those whose fix fails are retired.
+    """Return the suite's problems; retire each whose fix fails.
 
     Problems that are retired already are not tried. A problem stays if its base is not in ``repository`` (such as in a
     shallow clone), or its fix ran out of time or memory. After each problem, ``progress`` gets a message, the number of

@@ -189,7 +189,7 @@ def _top_package(file: str) -> str:
 
 
 def _exception_of(result: TestResult) -> str | None:
-    """Return the exception's class; one name stands for all assertions."""
+    """Return the exception's class, the same for all assertion errors."""
     kind = result.exception
     return _ASSERTION if kind and kind.rpartition(".")[2] in _ASSERTIONS else kind
 

@@ -70,8 +70,8 @@ class JavaScriptFiles(FileRules):
     def _is_for_a_tool(self, path: str) -> bool:
         """Return whether a file is configuration of a tool.
 
-        It is if it is outside of a package's code, if its folder has a ``package.json``, or if a ``package.json`` in a
-        folder above names it.
+        Such a file is outside of a package's code, has a ``package.json`` in its folder, or is named by a
+        ``package.json`` in a folder above.
         """
         folder, _, name = path.rpartition("/")
         beside = f"{folder}/{_MANIFEST}" in self.tree

@@ -60,7 +60,10 @@ class JavaScriptReader(StatementReader):
         return list(self.rows(statement, before)) or None
 
     def each(self, call: "Node", function: "Node") -> Iterator[Branch]:
-        """Yield a branch for each row of ``it.each(table)``."""
+        """Yield a branch for each row of ``it.each(table)``.
+
+        ``call`` is the whole call, and ``function`` the test's function.
+        """
         table = next(iter(children_of(call, "function", "arguments")), None)
         for row in new_rows(_elements(table), self.base):
             patterns = parameters(function)
@@ -74,7 +77,10 @@ class JavaScriptReader(StatementReader):
                 yield _branch(bound, patterns[0] if patterns and not spread else None, row, body)
 
     def rows(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a branch for each row of a loop's table."""
+        """Yield a branch for each row of a loop's table.
+
+        ``before`` are the steps that lead to the loop.
+        """
         pattern, table, body = _loop(statement)
         if pattern is None or body is None:
             return

@@ -94,7 +94,10 @@ class PythonReader(StatementReader):
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
 
     def rows(self, loop: "Node", before: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-        """Yield each row of a loop's table, as assignments."""
+        """Yield each row of a loop's table, as assignments.
+
+        ``before`` are the steps that lead to the loop.
+        """
         target, table = field(loop, "left"), field(loop, "right")
         of_items = text_of(field(table, "function", "attribute")) == "items"
         table = self.value(field(table, "function", "object") if of_items else table, before)

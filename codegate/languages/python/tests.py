@@ -379,7 +379,8 @@ def _own_names(around: "Node") -> "dict[Node, str]":
 def _class_head(frame: str, test: "Node", base: str | None) -> str:
     """Return a test's class as source, without tests and set-up.
 
-    Return "" for a function. ``base`` is the test file's text before the fix; if given, the class is taken from it.
+    ``frame`` is the test's dotted name. Return "" for a function. ``base`` is the test file's text before the fix; if
+    given, the class is taken from it.
     """
     around, owner = class_of(test), frame.rpartition(".")[0]
     if around is None:

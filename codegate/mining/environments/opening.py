@@ -1,6 +1,6 @@
 """Choose a mining run's recipe and try it.
 
-The project's own recipe is used if there is one, else the first proposed recipe whose tests pass.
+The project's own recipe is used if there is one, else the first proposed recipe with which most tests pass.
 """
 
 import logging
@@ -242,7 +242,8 @@ def try_recipe(
 ) -> RecipeRun:
     """Build the recipe on a tree; return its test run.
 
-    Only test files of the most frequent language run, once and without a network.
+    ``builds`` has the recipe, and ``head`` the tree. Only test files of the most frequent language run, once and
+    without a network.
 
     Raises:
         UsageError: the recipe fails, no test passes, or the test runner is unknown.

@@ -192,7 +192,7 @@ class RecordedBuilds:
     def _exact(self, recipe: Recipe, base: Tree, date: datetime) -> RecordedBuild | None:
         """Return the newest build of equal inputs up to ``date``.
 
-        None if there is no such build.
+        The inputs are those of ``recipe`` on the tree ``base``. None if there is no such build.
         """
         inputs = inputs_of(recipe, base, self._sandboxes.backend)
         same = (

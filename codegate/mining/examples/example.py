@@ -30,7 +30,7 @@ MAX_SHOWN: Final = 300
 """Most characters of a value that a reader sees."""
 
 MAX_EXAMPLES: Final = 4
-"""Most examples in one statement: of three tests, and one more of one of these tests."""
+"""Most examples in one statement: one of each of three tests, and a second one of any of them."""
 
 _LONGER: Final = 3
 _MAX_FIRST: Final = 3
@@ -229,8 +229,8 @@ def spread_over_rows(
 def choose_examples(found: Iterable[FoundExample]) -> list[Example]:
     """Return the clearest examples of up to three tests.
 
-    Their code differs in more than literals. A test gets a second example if its first is ``poor`` and the second is
-    not, or if only one of the two raises an error.
+    Tests whose examples have the same code, apart from literals, count as one. A test gets a second example if its
+    first is ``poor`` and the second is not, or if only one of the two raises an error.
     """
     ordered = sorted(found, key=lambda each: each.rank)
     tests: dict[str, FoundExample] = {}

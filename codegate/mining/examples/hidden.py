@@ -212,9 +212,9 @@ def _is_of_base(dialect: Dialect, base: str, part: str) -> bool:
 
 
 def _shortened(file: TestFile, parts: list[str]) -> str:
-    """Return imports and definitions as one text.
+    """Return ``parts``, imports and definitions, as one text.
 
-    If it is long, definitions that the base has are replaced by a comment that names them.
+    If the text is long, a comment replaces the definitions that the base has, and names them.
     """
     dialect = file.dialect
     shown = {part: without_comments(part, dialect.parse) for part in parts}

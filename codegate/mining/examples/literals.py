@@ -178,7 +178,7 @@ class LiteralReplacer:
         return self.only is None or number == self.only
 
     def text(self, text: str) -> str:
-        """Return a text with other words and numbers, randomly drawn."""
+        """Return ``text`` with words and numbers replaced at random."""
         return replace_lines(text, self.replaced_lines, self._line) if self.replaced_lines else self._line(text)
 
     def _line(self, text: str) -> str:
@@ -186,7 +186,7 @@ class LiteralReplacer:
         return _PIECE.sub(lambda match: self._word(match[0]) if match.start() in forced else self._piece(match), text)
 
     def _first_words(self, text: str) -> Iterator[int]:
-        """Yield the start of each otherwise unchanged phrase."""
+        """Yield where phrases start in which nothing else changes."""
         for phrase in _PHRASE.finditer(text):
             pieces = list(_PIECE.finditer(text, *phrase.span()))
             words = [piece for piece in pieces if piece[0].isalpha()]

@@ -69,7 +69,7 @@ class FoundExamples:
 
     Attributes:
         examples: the clearest first.
-        errors: by test, the name of the exception that it expects where another one is raised before the fix.
+        errors: by test, the name of the exception that it expects, if the code raises another before the fix.
     """
 
     examples: list[FoundExample]
@@ -113,9 +113,10 @@ def _examples(files: list[TestFile], run: Run, errors: dict[str, str]) -> Iterat
 def _confirmed(
     tries: Mapping[str, list[_PossibleExample]], files: list[TestFile], run: Run
 ) -> dict[str, list[_PossibleExample]]:
-    """Return the examples that give equal values when run alone.
+    """Return, by path, examples that give equal values when alone.
 
-    ``raising`` of each is set to the statement that raised an error.
+    ``tries`` are the examples of each test file; they run without the rest of it. The ``raising`` of each is set to the
+    statement that raised an error.
     """
     numbered, probing = dict[int, _PossibleExample](), list[TestFile]()
     for at, file in enumerate(files):
@@ -226,7 +227,10 @@ def _files(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> list
 
 
 def _new_names(cut: Cut, dialect: Dialect, path: str) -> Iterator[str]:
-    """Yield other hidden files' new names that need no import."""
+    """Yield other hidden files' new names that ``path`` can use.
+
+    Such a name needs no import. There are none in languages whose examples run apart.
+    """
     for other, file in cut.hidden.items():
         if file is not None and not dialect.apart and other != path and dialect_of(other) == dialect:
             before = {text_of(node) for node in dialect.parse(dialect.source(other, cut.base)).named_children}

@@ -165,7 +165,7 @@ def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Ite
 
 
 def _without(part: str | _Place, fix: Changes, texts: _Texts) -> Changes | None:
-    """Return the fix without one file or range of lines.
+    """Return the fix without ``part``, a path or line range.
 
     None if the file does not parse without the lines, or has the same syntax tree.
     """

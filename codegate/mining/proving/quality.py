@@ -50,7 +50,7 @@ class PartialRun:
 
 
 def run_partial_fixes(cut: Cut, validated: ValidatedChange, found: Sequence[FoundExample]) -> list[PartialRun]:
-    """Return the tests and examples that fail with partial fixes."""
+    """Return, per partial fix, the tests and examples that fail."""
     tests = validated.outcomes.fail_to_pass
     files = tuple(file for file in validated.selection.files if any(test.startswith(f"{file}::") for test in tests))
     tree = cut.base.overlay(cut.hidden).overlay(files_with_examples(cut, found, beside=True))

@@ -217,8 +217,8 @@ def try_cut(
         allowed: limits of the first run; later ones get a time limit by its duration.
         narrowed: returns the changed test files without the declarations that a compiler's message names; None: all
             are kept.
-        least: smallest time limit of later runs, in seconds. Grading may have to compile again what the first run found
-            compiled.
+        least: smallest time limit of later runs, in seconds. Grading may have to compile code that was compiled already
+            in the first run.
         may_be_at_fault: returns whether the environment may be why the given tests fail after the fix.
         processor_seconds: limit of the first run's processor time.
 

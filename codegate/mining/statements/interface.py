@@ -131,7 +131,7 @@ def _new_names(declared: list[Declaration], before: list[Declaration], tests: Us
 def _settings(texts: set[str], used: set[str]) -> Iterator[tuple[str, str]]:
     """Yield options and environment variables with their descriptions.
 
-    Only those in both ``texts`` (literals of the fix) and ``used`` (literals of the tests) are yielded.
+    They are in both ``texts`` (literals of the fix) and ``used`` (literals of the tests).
     """
     words = {word for text in used for word in re.split(r"[\s=,'\"]+", text)}
     for text in sorted(texts & words):

@@ -84,9 +84,10 @@ class LeakRules:
         return f"has words of what only the fix uses: {', '.join(sorted(found))}" if found else ""
 
     def names_only_changed_code(self, text: str) -> bool:
-        """Return whether ``text`` names only code that the fix changes.
+        """Return whether all code that ``text`` names is changed code.
 
-        False if the hidden tests use all of its names, or if it has none.
+        Changed code is in lines that the fix changes. False if the hidden tests use all of these names, or if ``text``
+        names no code.
         """
         names = _folded(_NAMING.findall(text))
         return bool(names) and names <= self.changed and not names <= self.tested

@@ -144,7 +144,7 @@ def paragraphs(text: str, template: Template = NO_TEMPLATE) -> Iterator[Paragrap
 
     Left out are code, tables, quoted texts, HTML, folds, patches, checklists, trailers, text that merges add, lines of
     references alone, lines of the repository's own ``template``, and sections that describe how something was done. A
-    link is replaced by its text, a comment inside a line by an empty one.
+    link is replaced by its text, a comment inside a line by an empty comment.
     """
     lines = [line[:_MAX_LINE] for line in _HIDDEN.sub(_without_hidden, normalise(text)).split("\n")]
     lines = ["" if line in template and not _is_heading(line) else line for line in _without_patches(lines)]
@@ -280,7 +280,7 @@ def without_references(text: str) -> str:
 
 
 def is_reference(text: str) -> bool:
-    """Return whether a text says nothing beside references."""
+    """Return whether a text has only references and filler words."""
     bare = without_references(text)
     return bare != text and _AROUND.fullmatch(bare) is not None
 

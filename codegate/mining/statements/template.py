@@ -18,7 +18,7 @@ _WRITTEN: Final = frozenset({"textarea", "markdown"})
 
 @dataclass(frozen=True)
 class Template:
-    """What a repository's templates put into people's texts.
+    """Text that a repository's templates put into people's issues.
 
     Attributes:
         lines: lines that have words, with one blank between words.
@@ -36,7 +36,7 @@ NO_TEMPLATE: Final = Template()
 
 
 def template_of(tree: Tree) -> Template:
-    """Return what the templates of ``tree`` put into texts."""
+    """Return the lines and choices of the templates in ``tree``."""
     lines: set[str] = set()
     choices: set[str] = set()
     paths = [path for path, file in tree.items() if _TEMPLATE.search(path) and len(file.data) <= _MAX_BYTES]
