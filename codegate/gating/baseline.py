@@ -60,7 +60,7 @@ Moment = Annotated[str, AfterValidator(utc_time)]
 class PooledRun(Strict):
     """One of the runs whose samples make up the baseline.
 
-    ``finished`` is the time of its last sample; ``samples`` is its number of samples per problem.
+    ``finished`` is the time of the run's last sample; ``samples`` is the run's number of samples per problem.
     """
 
     id: _RunId

@@ -1,9 +1,9 @@
 """Cohorts: the compared problems that carry one tag.
 
-A cohort is described in reports, may warn, and gates only through a critical floor. Among many small groups one is
-always down: with four cohorts of 15 problems "any cohort lost 5 points" alarms on an equal model in more than half of
-the runs. So a drop warns only after Holm's adjustment and never gates; a floor is an absolute demand, and gates in the
-tier ``critical`` when the candidate is below it beyond chance.
+Reports describe cohorts. A cohort can cause a warning, but only a critical floor can gate. Among many small groups one
+always drops by chance: with four cohorts of 15 problems, the rule "any cohort lost 5 points" alarms on an equal model
+in more than half of the runs. So a drop only warns, after Holm's adjustment. A floor in the tier ``critical`` gates if
+the candidate is significantly below it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -99,7 +99,7 @@ def solved_words(cohort: Cohort) -> str:
 def unseen_floors(carried: Collection[str], policy: GatePolicy) -> dict[str, str]:
     """Return tags that have a floor, but no compared problem.
 
-    ``carried`` are the tags of the compared problems. Each tag's value is text that ends a sentence: ``; did you mean
+    ``carried`` are the tags of the compared problems. By each tag there is text that ends a sentence: ``; did you mean
     'x'?`` or a full stop.
     """
     unseen = sorted(policy.cohorts.keys() - {*carried, ALL})

@@ -64,10 +64,10 @@ class Differences:
 def differences(baseline: CandidateSamples, candidate: CandidateSamples, compared: Compared) -> Differences:
     """Return the differences of baseline and candidate, sorted by field.
 
-    Unequal conditions or problems forbid a comparison; a problem's field is ``problem <id>``. Another sandbox or other
-    images are allowed if the suite was proved to grade the same in both. Other settings are allowed if ``compared`` is
-    ``candidate``; if it is ``model``, only provider, model and address may differ. It is also forbidden if only one of
-    two agents has a recorded harness. The field ``model`` is not listed.
+    Unequal conditions or problems forbid a comparison; the field of a problem is ``problem <id>``. Another sandbox or
+    other images are allowed if the suite was proved to grade the same in both. Other settings are allowed if
+    ``compared`` is ``candidate``; if it is ``model``, only provider, model and address may differ. If only one of two
+    agents has a recorded harness, that forbids the comparison too. The field ``model`` is not listed.
     """
     settings = baseline.settings, candidate.settings
     changed = [one for one in _unequal(*settings, UNSET) if one.field != "model"]
@@ -167,7 +167,7 @@ def _unequal(left: Mapping[str, str], right: Mapping[str, str], absent: str = AB
 def without_quarantined(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both samples without quarantined problems, and the exclusions."""
+    """Return both arguments without quarantined problems, and the exclusions."""
     gone = {
         problem: reason
         for ran, other in ((baseline, candidate), (candidate, baseline))
@@ -180,7 +180,7 @@ def without_quarantined(
 def without_changed(
     baseline: CandidateSamples, candidate: CandidateSamples
 ) -> tuple[CandidateSamples, CandidateSamples, tuple[Exclusion, ...]]:
-    """Return both samples with identical problems only, and the exclusions.
+    """Return both arguments with identical problems only, and the exclusions.
 
     The suite's digest is removed from the conditions, because it differs if any problem does.
     """

@@ -1,7 +1,7 @@
 """Confirm a regression with fresh samples of the pinned model.
 
 All gates on one stored baseline share its sampling error, and a later fault of the environment, the provider or a time
-limit counts against the candidate. Fresh samples reduce the first and reveal the second. They are made only after a
+limit counts against the candidate. Fresh samples reduce that error and reveal such a fault. They are made only after a
 regression, so a candidate that passes costs nothing more.
 """
 
@@ -32,9 +32,9 @@ def confirm(
     comparison (None: a single one), and ``candidates`` is the number of candidates gated together. Any verdict but a
     regression is returned unchanged. To confirm a regression, the candidate is compared again. The comparison is with
     ``fresh`` only if ``fresh`` differ from ``stored`` (exact stratified test, two-sided p below 1 %), otherwise with
-    both pooled. The regression is confirmed if it is found again at the full alpha. Its measured drop must also be at
-    least three quarters of the margin, and half the margin against ``fresh``. Otherwise the verdict is inconclusive. A
-    floor or a ``must_pass`` problem counts only if the pinned model still meets it.
+    both pooled. The regression is confirmed if this comparison finds it at the full alpha. The measured drop must also
+    be at least three quarters of the margin, and half the margin against ``fresh`` alone. Otherwise the verdict is
+    inconclusive. A floor or a ``must_pass`` problem counts only if the pinned model still meets it.
     """
     first = compare(stored, candidate, policy, looks=looks, candidates=candidates)
     if first.kind != "regressed":
@@ -106,8 +106,8 @@ def pooled(stored: CandidateSamples, fresh: CandidateSamples) -> CandidateSample
 def _without_missed_demands(policy: GatePolicy, own: Verdict, fresh: CandidateSamples) -> tuple[GatePolicy, list[str]]:
     """Return the policy without demands that the pinned model misses.
 
-    These are floors and ``must_pass`` problems; without a graded sample they are missed, too. ``own`` is the verdict on
-    the pinned model's ``fresh`` samples. The second item has a warning for each kind of missed demand.
+    Demands are floors and ``must_pass`` problems. A demand without a graded sample counts as missed. ``own`` is the
+    verdict on the pinned model's ``fresh`` samples. The second item has a warning for each kind of missed demand.
     """
     warnings: list[str] = []
     unsolved = {name for name in policy.must_pass if not tally(fresh.samples.get(name, ()))[0]}

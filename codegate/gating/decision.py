@@ -126,10 +126,10 @@ def detectable_drop(pairs: Sequence[Pair], terms: Terms) -> float | None:
     """Return the smallest drop that 4 of 5 runs detect.
 
     A run detects a drop if its verdict is ``regressed``. None without repeated baseline samples, or if even a loss of
-    all passes is not detected. The value holds for these problems and runs with all planned samples. It is approximate:
-    the measured drop varies with sqrt((W/b + W'/k) / n) for b samples per problem of the baseline and k of the
-    candidate. W and W' are the means of p(1-p) of the baseline and of a candidate that lost the drop m in equal shares.
-    m = max(``smallest_regression``, z se(0)) + z_{0.8} se(m) is solved by iteration.
+    all passes is not detected. The value holds for these problems and runs with all planned samples. The value is
+    approximate: the measured drop varies with sqrt((W/b + W'/k) / n) for b samples per problem of the baseline and k of
+    the candidate. W and W' are the means of p(1-p) of the baseline and of a candidate that lost the drop m in equal
+    shares. m = max(``smallest_regression``, z se(0)) + z_{0.8} se(m) is solved by iteration.
     """
     within = within_variance([(pair.baseline_passed, pair.baseline_n) for pair in pairs])
     if within is None:
@@ -168,8 +168,9 @@ def shortage_verdict(
 ) -> tuple[VerdictKind, str] | None:
     """Return verdict and reason if too few samples were graded.
 
-    None if enough were graded. The verdict is ``infrastructure``. Before the last planned comparison it is
-    ``inconclusive``, because lost samples are repeated, unless most problems have no graded sample at all.
+    None if enough were graded. At the last planned comparison the verdict is ``infrastructure``. Earlier it is
+    ``inconclusive``, because lost samples are repeated, or ``infrastructure`` if most problems have no graded sample at
+    all.
     """
     problems = list(baseline.problem_digests)
     without = sum(not _counts(baseline, name) or not _counts(candidate, name) for name in problems)
@@ -312,8 +313,8 @@ def judge_limits(
     """Return ``inconclusive`` if truncated answers decide the verdict.
 
     ``kind`` is the verdict so far; ``again`` returns the verdict on other samples. Truncated answers decide if the
-    verdict changes when they count as passed. Otherwise ``kind`` is returned. The second item is the reason, made from
-    ``reason``.
+    verdict changes when they count as passed. Otherwise ``kind`` is returned. The second item is ``reason``, with a
+    note on truncated answers if there are many.
     """
     samples = [sample for entries in candidate.samples.values() for sample in entries]
     cut = Counter(filter(None, map(_truncation_cause, samples)))

@@ -28,9 +28,9 @@ Counts = Mapping[str, tuple[int, int]]
 class PassRateChange:
     """How the pass rate changed between two sets of samples.
 
-    ``difference`` is ``after`` minus ``before``, in -1..1, on the ``n`` problems in both. ``interval`` is its 95 %
-    interval, None below two problems. ``p`` is the two-sided exact p of "no problem's rate changed". ``p_drop`` is the
-    one-sided p of "no problem's rate fell", 0.5 if the rate did not fall.
+    ``difference`` is ``after`` minus ``before``, in -1..1, on the ``n`` problems in both. ``interval`` is the 95 %
+    interval of ``difference``, None below two problems. ``p`` is the two-sided exact p of "no problem's rate changed".
+    ``p_drop`` is the one-sided p of "no problem's rate fell", 0.5 if the rate did not fall.
     """
 
     n: int

@@ -105,9 +105,10 @@ def _fresh_variance(pair: Pair, kept: float, prior: int) -> float:
 def sampling_variances(pairs: Sequence[Pair]) -> list[float]:
     """Return the sampling variance of each problem's rate difference.
 
-    It is E[p(1-p) | counts_i] (1/kb_i + 1/kc_i), where p ~ Beta(ms, (1-m)s) is fitted by moments. m is the mean rate of
-    all cells (a problem's baseline or candidate samples); m(1-m)s/(s+1), the mean within a cell of p(1-p), is
-    ``within_variance``. If every cell has a single sample, sampling noise cannot be separated and the variances are 0.
+    The variance is E[p(1-p) | counts_i] (1/kb_i + 1/kc_i), where p ~ Beta(ms, (1-m)s) is fitted by moments. m is the
+    mean rate of all cells (a problem's baseline or candidate samples); m(1-m)s/(s+1), the mean within a cell of p(1-p),
+    is ``within_variance``. If every cell has a single sample, sampling noise cannot be separated and the variances are
+    0.
     """
     cells = [(p.baseline_passed, p.baseline_n) for p in pairs]
     cells += [(p.candidate_passed, p.candidate_n) for p in pairs]
@@ -194,7 +195,7 @@ def population_test(
         margin: largest tolerated drop, in (0, 0.25]; above that the constrained variance may vanish.
         level: one-sided level of ``p_noninferior``, in (0, 0.5), for the interval.
         level_regressed: one-sided level of ``p_regression``, for the interval.
-        clusters: the cluster of each pair; then cluster means are tested. They are independent, but problems of one
+        clusters: the cluster of each pair; then cluster means are tested. Clusters are independent, but problems of one
             pull request are not (Donner and Klar 2000, Design and Analysis of Cluster Randomization Trials, ch. 6).
 
     Raises:
@@ -244,9 +245,9 @@ def population_test(
 def _chance_of_no_loss(n: int, difference: float, margin: float, rate: float) -> float:
     """Return the chance of so small a measured drop.
 
-    It assumes that the true drop is the margin. ``difference`` is the measured one on ``n`` problems; ``rate`` is the
-    baseline's. Each problem is then lost completely with the chance margin/rate, so the result is P(Bin(n, margin/rate)
-    <= n max(-difference, 0)/rate), linear between integers.
+    The true drop is assumed to be the margin. ``difference`` is the measured change on ``n`` problems; ``rate`` is the
+    baseline's pass rate. Each problem is then lost completely with the chance margin/rate, so the result is P(Bin(n,
+    margin/rate) <= n max(-difference, 0)/rate), linear between integers.
     """
     if rate <= margin:
         return 1.0

@@ -1,9 +1,9 @@
 """Estimate rates, means and quantiles, each with interval and n.
 
 Pure, without random numbers. The unit is the problem: attempts at one problem resemble each other, so repeated samples
-never narrow an interval. A share of attempts, tests or tokens has the interval of as many independent units as there
-are problems, or fewer if some problems weigh more than others. That is never too narrow and, with one sample per
-problem, exact.
+never narrow an interval. For a share of attempts, tests or tokens the interval counts as many independent units as
+there are problems, or fewer if problems have unequal weights. Such an interval is never too narrow, and with one sample
+per problem it is exact.
 """
 
 import math
@@ -74,8 +74,8 @@ def mean_rate(rates: Iterable[float]) -> Estimate:
     """Return the mean of rates in 0..1, with Wilson's interval.
 
     ``rates`` has one rate per problem. With one sample per problem the interval is Wilson's (1927, JASA 22:209). With
-    more it is wider than necessary, because it assumes the largest variance of values with mean m, m(1 - m) (Bhatia and
-    Davis 2000).
+    more samples it is wider than necessary, because the largest variance of values with mean m is assumed, m(1 - m)
+    (Bhatia and Davis 2000).
     """
     return pooled_share(((rate, 1) for rate in rates), of="problems")
 
@@ -100,9 +100,9 @@ def pooled_share(parts: Iterable[tuple[float, float]], *, of: str) -> Estimate:
 def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> Difference:
     """Return mean(candidate) - mean(baseline), with Newcombe's interval.
 
-    Both have one rate per problem, in the same order. The interval is for independent shares (1998, Stat. Med. 17:873,
-    method 10). It ignores the pairing, so it is wider than necessary, but it does not vanish if no problem differs. The
-    gate has a sharper test.
+    Both arguments have one rate per problem, in the same order. The interval is for independent shares (1998, Stat.
+    Med. 17:873, method 10). Because it ignores the pairing, it is wider than necessary, but it does not vanish if no
+    problem differs. The gate has a sharper test.
     """
     n = len(candidate)
     if n == 0 or len(baseline) != n:
@@ -179,10 +179,11 @@ def pass_hat_k(n: int, passed: int, k: int) -> float:
 def empirical_quantile(groups: Iterable[Sequence[float]], level: float, *, of: str) -> Estimate:
     """Return the ``level`` quantile of all values, by nearest rank.
 
-    ``groups`` has each problem's values; ``of`` names the values, which n counts. With one value per problem the
-    interval's ends are the order statistics whose ranks the binomial distribution gives at 2.5 % on each side (Thompson
-    1936; Conover 1999, 3.2). With several, the ranks for the number of problems are scaled to the number of values. An
-    end is None if the problems are too few to bound it: the upper end of the P95 takes 72.
+    ``groups`` has each problem's values; ``of`` names what the values are; n counts the values. With one value per
+    problem the interval's ends are the order statistics whose ranks the binomial distribution gives at 2.5 % on each
+    side (Thompson 1936; Conover 1999, 3.2). With several values per problem, the ranks for the number of problems are
+    scaled to the number of values. An end is None if the problems are too few to bound it: the upper end of the P95
+    takes 72.
     """
     known = [group for group in groups if group]
     values = sorted(value for group in known for value in group)

@@ -45,7 +45,7 @@ def error_level(looks: Sequence[int], samples: int, alpha: float) -> float:
 def look_number(looks: Sequence[int], samples: int) -> int:
     """Return the number of the planned comparison reached, from 1.
 
-    ``looks`` are the samples per problem at each; ``samples`` is the number made so far.
+    ``looks`` are the samples per problem at each planned comparison. ``samples`` is the number of samples made so far.
     """
     return max(sum(planned <= samples for planned in looks), 1)
 

@@ -1,8 +1,8 @@
 """Forecast a gate's verdicts by simulation, before any model call.
 
 The true pass rates of the problems are drawn from what the baseline shows about them (a beta-binomial posterior), or
-from a typical suite; candidates are drawn from those rates, and each simulated gate decides by the same rule as a real
-one, look by look. Seeded: the same baseline gives the same forecast.
+from a typical suite; the candidates' samples are drawn from these rates, and each simulated gate decides by the same
+rule as a real one, look by look. Seeded: the same baseline gives the same forecast.
 """
 
 import random
@@ -38,9 +38,9 @@ _SEED: Final = 20261123
 class RateModel:
     """The distribution of the problems' true pass rates.
 
-    It is Beta(m s, (1-m) s) with m ``rate`` and s ``strength``; a small strength means that most problems are nearly
-    always or nearly never solved. ``clusters`` has the pull request of each problem. ``counts`` has each problem's
-    passes and samples in the baseline; empty without one.
+    The distribution is Beta(m s, (1-m) s) with m ``rate`` and s ``strength``; a small strength means that most problems
+    are nearly always or nearly never solved. ``clusters`` has the pull request of each problem. ``counts`` has each
+    problem's passes and samples in the baseline; empty without one.
     """
 
     rate: float
@@ -196,8 +196,8 @@ class PowerStatement:
     def expected_samples(self) -> tuple[int, int]:
         """Return the expected and the largest number of samples.
 
-        Both are totals over all problems. The expected number is that of ``equal`` or of ``worse``, whichever is
-        smaller.
+        Both numbers are totals over all problems. The expected number is the smaller one of the forecasts ``equal`` and
+        ``worse``.
         """
         cases = (self.equal, self.worse)
         return round(min(case.samples for case in cases) * self.problems), self.max_samples * self.problems
@@ -319,7 +319,7 @@ class Calibration:
     def kept(self) -> bool:
         """Return whether the false alarms agree with the promised ``alpha``.
 
-        They do if the lower end of the 95 % interval of ``share`` is at most ``alpha``.
+        That is so if the lower end of the 95 % interval of ``share`` is at most ``alpha``.
         """
         return self.low <= self.alpha
 

@@ -38,8 +38,8 @@ class CandidateSamples(Strict):
         excluded: reasons why the other problems of the suite were not run, by problem.
         clusters: pull request of each problem; a problem that is not named here is independent of all others.
         plain: digests without controls, by problem id, of problems with controls; only of a run, not of a baseline.
-        packages: a digest for each set of package versions that was installed for its agent.
-        agent_prompt: digests of its agent's system prompt and of each tool, by part; {} if unknown.
+        packages: a digest for each set of package versions that was installed for the candidate's agent.
+        agent_prompt: digests of the agent's system prompt and of each tool, by part; {} if unknown.
         limits: advice to raise a limit, by failure class or fault; only of a run, not of a baseline.
     """
 
@@ -80,8 +80,8 @@ _BEYOND_CHANCE: Final = 0.01
 class MatchedProblems:
     """Passes and samples of problems common to baseline and candidate.
 
-    ``excluded`` are the other problems with reasons. ``failures`` has by problem the candidate's most frequent failure
-    class, None if no sample failed.
+    ``excluded`` are all other problems, with the reasons. ``failures`` has by problem the candidate's most frequent
+    failure class, None if no sample failed.
     """
 
     pairs: dict[str, Pair]

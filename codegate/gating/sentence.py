@@ -30,7 +30,7 @@ def reason_of(
 ) -> str:
     """Return the sentences that explain a verdict.
 
-    They give the difference, its uncertainty and what to do next. ``kind`` is the verdict. ``detectable`` is the
+    The sentences give the difference, its uncertainty and the next step. ``kind`` is the verdict. ``detectable`` is the
     smallest drop that 4 of 5 such runs find, None if unknown. ``conclusion`` is the end of a sentence, given if
     something other than the test decided. ``pending``: more samples follow if the verdict is inconclusive.
     """

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 class Pair(NamedTuple):
     """Passes and samples of baseline and candidate on one problem.
 
-    Both have at least one sample.
+    Baseline and candidate have at least one sample each.
     """
 
     baseline_passed: int
@@ -44,7 +44,7 @@ class Comparison:
 
     A unit is a problem or a pull request. Rates and differences are in 0..1. The p-values are one-sided, of "there is
     no drop", "the drop is the margin or more" and "there is no gain". The interval's upper end is below 0 exactly when
-    ``p_regression`` is below its level. Its lower end is above -margin exactly when ``p_noninferior`` is below its
+    ``p_regression`` is below its level. The lower end is above -margin exactly when ``p_noninferior`` is below its
     level, or when the baseline solves less than the margin. The p-values and the interval are None below two units.
     """
 
@@ -66,8 +66,8 @@ def mean(values: Sequence[float]) -> float:
 def within_variance(cells: Sequence[tuple[int, int]]) -> float | None:
     """Return the mean of p(1-p) over problems with repeated samples.
 
-    It is the unbiased variance of one sample: the mean of x(k-x)/(k(k-1)) over the ``cells`` (passes x, samples k) with
-    k >= 2. None if no cell has so many.
+    This is the unbiased variance of one sample: the mean of x(k-x)/(k(k-1)) over the ``cells`` (passes x, samples k)
+    with k >= 2. None if no cell has two samples.
     """
     repeated = [(x, k) for x, k in cells if k >= 2]
     return mean([x * (k - x) / (k * (k - 1)) for x, k in repeated]) if repeated else None
@@ -78,8 +78,8 @@ def consistent_interval(
 ) -> tuple[float, float]:
     """Adjust a difference's interval to agree with the tests.
 
-    ``high`` is below 0 exactly if ``dropped``, ``low`` above -margin exactly if ``ruled_out``. Both are limited to what
-    is possible: a baseline of ``rate`` cannot lose more than ``rate``, nor gain more than 1 - ``rate``.
+    ``high`` is below 0 exactly if ``dropped``, ``low`` above -margin exactly if ``ruled_out``. Both ends are limited to
+    possible differences: a baseline of ``rate`` cannot lose more than ``rate``, nor gain more than 1 - ``rate``.
     """
     high = min(high, math.nextafter(0.0, -1.0)) if dropped else max(high, 0.0)
     low = max(low, math.nextafter(-margin, 0.0)) if ruled_out else min(low, -margin)
@@ -118,8 +118,8 @@ def exact_interval(passed: float, n: float, level: float) -> tuple[float, float]
     """Return the exact interval of the rate ``passed`` of ``n``.
 
     Each end is one-sided at ``level`` (Clopper and Pearson 1934). The upper end is the rate at which so few passes have
-    the chance ``level``. The true rate is above it in at most that share of cases, also for few trials. ``passed`` may
-    be fractional, as a sum of per-problem rates is.
+    the chance ``level``. The true rate is above the upper end in at most a share ``level`` of cases, also for few
+    trials. ``passed`` may be fractional, as a sum of per-problem rates is.
     """
 
     def highest(passed: float) -> float:

@@ -336,8 +336,8 @@ def history_alarms(
 ) -> tuple[Alarm, ...]:
     """Return the alarms that a history raises without a baseline.
 
-    They are: another model answered, a falling pass rate, and a newest run more than ``stale_days`` days old. Runs that
-    are dated in the future do not count.
+    The causes are: another model answered, the pass rate falls, or the newest run is more than ``stale_days`` days old.
+    Runs that are dated in the future do not count.
     """
     alarms = []
     now = now or datetime.now(UTC)

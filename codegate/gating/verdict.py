@@ -93,7 +93,7 @@ class Drift(Strict):
 class PopulationFinding(Strict):
     """An estimate for bugs beyond the suite; it decides nothing.
 
-    It treats the suite as a random sample of all bugs like these.
+    The suite is treated as a random sample of all such bugs.
 
     Attributes:
         units: number of pull requests; of problems, if each is from its own.

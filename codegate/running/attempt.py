@@ -62,7 +62,7 @@ class Engine(Protocol):
 
     @property
     def words(self) -> str | None:
-        """Describe the sandboxes and their verified isolation; None before tasks."""
+        """Describe the sandboxes' verified isolation; None before the first task."""
         ...
 
     def run(self, task: SandboxTask[Result], problem: Problem, base: Callable[[str], Tree]) -> Result:
@@ -105,8 +105,8 @@ class ThisMachine:
 class Progress:
     """The progress of a run: outcomes done, current work.
 
-    ``outcome`` is the newest one and ``candidate`` its candidate's label. Reports between outcomes have neither, but
-    ``doing``: the work in progress.
+    ``outcome`` is the newest outcome and ``candidate`` the label of its candidate. Between outcomes both are empty, and
+    ``doing`` describes the work in progress.
     """
 
     done: int
@@ -272,7 +272,7 @@ class Attempts:
     def _without_keys(self, attempt: Attempt) -> Attempt:
         """Return the attempt without secrets.
 
-        The model's own texts are graded, so they lose only the keys of its provider.
+        The model's own texts are graded, so only the keys of the model's provider are removed from them.
         """
         own = self._of_answers.clean_model(attempt, "problem")
         messages = tuple(one if one.role == "assistant" else self._redactor.clean_model(one) for one in own.messages)

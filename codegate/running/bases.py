@@ -49,7 +49,7 @@ def _kept(make: Callable[[Key], Value], size: Callable[[Value], int], most_bytes
 def base_trees(suite: Suite, repository: Path | None, recent: int) -> Callable[[str], Tree]:
     """Return a function that loads base trees by problem id.
 
-    It keeps the trees that are loaded first, up to 256 MB in all, and the ``recent`` last ones.
+    The function caches the trees that it loads first, up to 256 MB in all, and the last ``recent`` trees.
     """
     problems = {problem.id: problem for problem in suite.problems}
     read = lru_cache(recent)(lambda problem: load_base(suite, problems[problem], repository))

@@ -67,7 +67,7 @@ class CallLog:
     def record_cost(self, candidate: str, usd: Decimal) -> None:
         """Correct the recorded cost of an answered call.
 
-        ``usd`` is the real cost minus the recorded one.
+        ``usd`` is the real cost minus the recorded cost.
         """
         self._append(f"cost {candidate} {usd}")
 

@@ -97,8 +97,8 @@ class CallLimitReached(UsageError):
 class TimeLimit:
     """The time limit of one execution of a run. Thread-safe.
 
-    ``minutes`` None: no limit. Work begins only if it would end in time, should it last as long as the longest earlier
-    work of its kind.
+    ``minutes`` None: no limit. Work begins only if it would end in time, assumed that it lasts as long as the longest
+    earlier work of its kind.
     """
 
     def __init__(self, minutes: float | None = None) -> None:
@@ -124,9 +124,9 @@ class ModelCalls:
     """Makes the model calls of one execution. Thread-safe.
 
     At most ``options.models`` calls run at a time, fewer of a candidate whose provider asks for less (``Pace``). Calls
-    that wait for a retry are not counted among them. Before a call, ``journal`` records it and its highest possible
-    cost is reserved from the budget. The limit of calls counts every request, also failed ones. Calls of earlier
-    executions count against the limit and the budget. No call is made if ``time_limit`` leaves no time for it.
+    that wait for a retry do not count. Before a call, ``journal`` records it and its highest possible cost is reserved
+    from the budget. The limit of calls counts every request, also failed ones. Calls of earlier executions count
+    against the limit and the budget. No call is made if ``time_limit`` leaves no time for it.
     """
 
     def __init__(
@@ -172,8 +172,8 @@ class ModelCalls:
     ) -> Completion:
         """Make a call that tests ``candidate``; return the answer.
 
-        The call has at most ``output_limit`` output tokens. It counts against the budget, but not against the limit of
-        calls.
+        The call has at most ``output_limit`` output tokens. The call counts against the budget, but not against the
+        limit of calls.
 
         Raises:
             FinalFault: the call failed after its retries, or earlier failures show that no call of ``candidate`` works.

@@ -250,7 +250,7 @@ def _first_request_words(candidate: CandidateSpec, answer: Completion | None, fa
 def _smallest_request(candidate: CandidateSpec, provider: Provider) -> _FirstRequest:
     """Return a small test request to a candidate's model.
 
-    It is a tuple: the function that sends the request, its size in bytes and its output limit.
+    The result has the function that sends the request, the request's size in bytes and its output limit.
     """
     sampling = candidate.sampling
     # A thinking budget has to be below the output limit, so the candidate's own limit is kept.

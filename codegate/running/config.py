@@ -214,8 +214,8 @@ class Config(RunLimits):
 def load_config(path: Path, harness: Path | None = None) -> Config:
     """Read the configuration file; check its candidates.
 
-    Files that candidates name are read from the configuration's folder. Their harness is read from the folder
-    ``harness``; None: no harness is read. Raises UsageError that names the file and the key.
+    Files that candidates name are read from the configuration's folder. Candidates' harness files are read from the
+    folder ``harness``; None: no harness is read. Raises UsageError that names the file and the key.
     """
     if not path.exists():
         hint = (
@@ -275,8 +275,8 @@ def with_user_prices(
 ) -> CandidateSpec:
     """Return the pinned candidate with the user's prices.
 
-    These are the prices of a candidate with the same model at the same address, else prices in ``prices``, else list
-    prices. Prices in the baseline file are ignored.
+    The prices are those of a candidate with the same model at the same address, else from ``prices``, else list prices.
+    Prices in the baseline file are ignored.
     """
     fields = ("provider", "model", "base_url")
     same = (one.prices for one in candidates if all(getattr(one, name) == getattr(pinned, name) for name in fields))
@@ -399,7 +399,8 @@ def _shown(value: Any) -> str:
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
     """Raise UsageError for a candidate that ``codegate run`` cannot call.
 
-    Its model is a floating alias, or its answers are in a predictions file. ``place`` begins the message.
+    Such a candidate has a floating alias as model, or its answers are in a predictions file. ``place`` begins the
+    message.
     """
     if candidate.provider == "predictions":
         raise answers_in_file(f"{place}: candidate {candidate.label}")

@@ -33,8 +33,9 @@ def open_pinned(
 
     The provider is added to ``providers``. Returns None if the gate takes no fresh samples, or if the candidate cannot
     be called; ``announce`` then gets the reason. A baseline file must not decide where an API key is sent. So an
-    address or a key source in the file is used only if one of ``candidates`` has the same and sends an API key;
-    ``keyless`` has the keys (``CandidateSpec.key()``) of those that send none. Prices in the file are ignored.
+    address or a key source in the file is used only if one of ``candidates`` has the same and sends an API key.
+    ``keyless`` has the keys (``CandidateSpec.key()``) of candidates that send no API key. Prices in the file are
+    ignored.
     """
     spec = gate.baseline.spec
     pinned = with_user_prices(spec, candidates, prices)

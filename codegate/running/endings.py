@@ -49,7 +49,8 @@ def answer_text(attempt: Attempt) -> str:
 def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) -> Grade:
     """Return the grade; an early ending becomes its failure class.
 
-    For example, an incomplete patch of a truncated answer fails as truncated.
+    For example, an incomplete patch of a truncated answer fails as ``truncated``. A resolving patch and tampering keep
+    their grade.
     """
     if result.resolved or result.failure == "tampering":
         return result
@@ -156,8 +157,8 @@ def changes_of(base: Tree, patch: str) -> Changes | None:
 def verbatim_recall(base: Tree, fix: Changes, changes: Changes | None) -> float | None:
     """Return the share (0-1) of the fix's lines in ``changes``.
 
-    Only distinctive added lines count. They have at least 12 characters without blanks, and the file in ``base`` lacks
-    them. None if the fix has fewer than five of them, or ``changes`` is None.
+    Only distinctive added lines count. Such a line has at least 12 characters without blanks, and the file in ``base``
+    lacks it. None if the fix has fewer than five distinctive lines, or ``changes`` is None.
     """
     return _share(base, fix, _added(base, changes)) if changes is not None else None
 
@@ -185,7 +186,7 @@ def _changed_lines(before: TreeFile | None, after: TreeFile | None) -> int:
 def harness_recall(base: Tree, fix: Changes, harness: Harness | None) -> float | None:
     """Return the share (0-1) of fix lines in harness files.
 
-    Lines count as in ``verbatim_recall``. None if the fix has too few of them, or without a harness.
+    Lines count as in ``verbatim_recall``. None without a harness, or if the fix has fewer than five distinctive lines.
     """
     if harness is None:
         return None

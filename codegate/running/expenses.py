@@ -123,7 +123,8 @@ class SampleDollars:
     """Expected and highest cost of one sample, without retries.
 
     If ``measured`` is false, ``expected`` assumes ``ASSUMED_OUTPUT`` tokens. ``worst`` is the highest possible cost of
-    an attempt, on average over the problems: each possible call costs what a budget reserves for it. None: no bound.
+    an attempt, on average over the problems: each possible call costs what a budget reserves for it. None: there is no
+    bound.
     """
 
     expected: Estimate
@@ -136,8 +137,8 @@ def sample_dollars(
 ) -> SampleDollars:
     """Return the cost of one sample, measured or assumed.
 
-    It is measured if ``expense`` has dollars from earlier runs. ``calls_at_once`` is the largest number of calls that
-    run at a time.
+    The cost is measured if ``expense`` has dollars from earlier runs. ``calls_at_once`` is the largest number of calls
+    that run at a time.
     """
     prices, limit = candidate.prices, candidate.sampling.output_limit
     if prices is None:

@@ -155,7 +155,7 @@ def excluded_by_date(tags: Collection[str], policy: GatePolicy) -> bool:
 def check_policy(policy: GatePolicy, suite: Suite) -> None:
     """Raise UsageError if the policy does not fit the suite.
 
-    That is: it names a problem or tag that the suite lacks, or its date excludes every problem.
+    A policy does not fit if it names a problem or tag that the suite lacks, or if its date excludes every problem.
     """
     tags = {problem.id: tags_of(problem.manifest) for problem in suite.active}
     problems = {name: own for name, own in tags.items() if not excluded_by_date(own, policy)}
@@ -264,8 +264,8 @@ def check_finished(run: Run, settled: Collection[str] = (), name: str = "", fold
 def check_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
     """Raise UsageError if ``gate`` cannot decide a run.
 
-    That is: the run has several planned comparisons and was planned for another gate, or a model was trained after
-    ``gate.newer_than``.
+    It cannot if the run has several planned comparisons and was planned for another gate, or if a model was trained
+    after ``gate.newer_than``.
     """
     if manifest.sequential:
         check_planned_gate(manifest, gate)

@@ -77,7 +77,7 @@ def _is_there(path: Path) -> bool:
 class Journal:
     """Reads and writes the folder of one run. Thread-safe.
 
-    It can be written only inside ``writing``.
+    Write only inside the context manager ``writing``.
     """
 
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
@@ -147,7 +147,7 @@ class Journal:
     def remove_if_unstarted(self) -> None:
         """Remove this journal's run if it has only its plan.
 
-        It stays if another journal created it, or another process is writing it.
+        The run stays if another journal created it, or another process is writing it.
         """
         if not self._new or any(os.path.lexists(self.folder / name) for name in _MADE):
             return
@@ -171,8 +171,9 @@ class Journal:
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the recorded outcomes, one per (candidate, problem, sample).
 
-        They are in the order in which they finished. Of several outcomes of a sample, the graded one counts, else the
-        latest fault. Answers that the other outcomes lost are added to it, except an answer that was graded later.
+        The order is the order in which they finished. Of several outcomes of a sample, the graded outcome is returned,
+        else the latest fault. Answers that the dropped outcomes lost are added to it, except an answer that was graded
+        later.
 
         Raises:
             UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade the
@@ -222,8 +223,8 @@ class Journal:
     def spent_this_month(self) -> Spending:
         """Return what other runs spent this month.
 
-        They are the runs in folders beside this run's that began in this month (UTC). A shared run counts once, even if
-        both its shards and the merged run are there.
+        All runs count that are in folders beside this run's and began in this month (UTC). A shared run counts once,
+        even if both its shards and the merged run are there.
         """
         month, here = f"{datetime.now(UTC):%Y-%m}", self.folder.resolve()
         spent: dict[str, dict[bool, Spending]] = {}
@@ -286,8 +287,8 @@ class Journal:
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
         """Return the stored answers that an unfinished attempt paid for.
 
-        A resumed attempt uses them before it makes calls. ``redactor`` removes secrets before they are stored. Raises
-        UsageError if their file is a symbolic link.
+        A resumed attempt uses these answers before it makes calls. ``redactor`` removes secrets from answers before
+        they are stored. Raises UsageError if the file is a symbolic link.
         """
         return PaidAnswers(self._transcript(candidate, problem, sample).with_suffix(_PAID), redactor)
 
@@ -307,7 +308,7 @@ class Journal:
     def record_assurances(self, found: Sequence[Assurance]) -> None:
         """Record the verified isolation of the run's sandboxes.
 
-        It replaces an earlier record of the same backend and environment.
+        The new record replaces an earlier record of the same backend and environment.
         """
         kept = {one.place: one for one in (*self.assurances(), *found)}
         self._write_record(_SANDBOX, SandboxRecord(assurances=tuple(kept.values())[-200:]))

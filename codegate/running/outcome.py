@@ -47,7 +47,7 @@ class Fault(Strict):
 class PatchSize(Strict):
     """Size of a patch's source changes, and the reference fix's.
 
-    Lines are added plus removed ones; a line moved within its file is not counted.
+    Added and removed lines count; a line that moved within its file does not.
     """
 
     lines: int = Field(ge=0)

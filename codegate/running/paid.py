@@ -1,7 +1,7 @@
 """Keep an unfinished attempt's paid answers on disk.
 
-If a run is killed, the resumed run starts the attempt again. It takes the answers to turns that were paid before from
-disk, and sends the other turns to the model.
+If a run is killed, the resumed run starts the attempt again. The answers that were paid before come from disk, and only
+the other turns are sent to the model.
 """
 
 import base64
@@ -74,14 +74,14 @@ class PaidAnswers:
             append_line(self._path, prepared)
 
     def spend(self, usd: Decimal) -> None:
-        """Record paid dollars; negative ones correct earlier records."""
+        """Record paid dollars; a negative amount corrects earlier records."""
         with self._lock:
             append_line(self._path, json.dumps(str(usd)).encode("ascii"))
 
     def reused(self, call: ModelCall) -> ModelCall:
         """Return a model call that answers stored turns from disk.
 
-        Other turns are sent by ``call``. The returned function counts the turns: make one for each conversation.
+        ``call`` sends all other turns. The returned function counts turns, so make one for each conversation.
         """
         turns = count()
 

@@ -173,7 +173,7 @@ def plan_run(
 def tags_of(manifest: ProblemManifest) -> tuple[str, ...]:
     """Return a problem's tags as ``name:value``.
 
-    They include its date, its kind and, unless it has a tag `language`, its language.
+    The problem's date, kind and language are added as tags; the language only if there is no tag `language`.
     """
     known = {"language": manifest.language} | manifest.tags
     if manifest.kind is not None:

@@ -88,7 +88,7 @@ def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], N
 
     Existing attempts stay. Missing and unused answers are announced. A problem without an answer gets an empty one,
     which fails as ``no_patch``. Raises UsageError if the run's folder lacks answers that the run was planned with, or
-    has other ones.
+    has other answers.
     """
     wanted = [
         (candidate, problem, sample)

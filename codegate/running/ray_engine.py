@@ -34,7 +34,7 @@ _REACH_SECONDS: Final = 5.0
 def connect_cluster() -> int:
     """Connect to the Ray cluster; return its number of CPUs.
 
-    Its address is RAY_ADDRESS. Without this variable a cluster is found, or started on this machine.
+    The variable RAY_ADDRESS has the cluster's address. Without it, Ray finds a cluster, or starts one on this machine.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     _check_reachable(os.environ.get("RAY_ADDRESS", ""))

@@ -37,7 +37,7 @@ def check_images(suite: Suite) -> None:
     """Raise UsageError if a suite wants forbidden images or secrets.
 
     A suite is untrusted. The daemon fetches a recipe's image with its own registry credentials, and the image's
-    interpreter runs the sandbox's supervisor. A recipe's set-up may send its secrets to a host that the recipe names.
+    interpreter runs the sandbox's supervisor. A recipe's set-up can send its secrets to a host that the recipe names.
     """
     allowed = frozenset(os.environ.get(IMAGES_VARIABLE, "").split())
     given = frozenset(os.environ.get(SECRETS_VARIABLE, "").split())
@@ -62,8 +62,8 @@ def check_installed(
 ) -> None:
     """Raise UsageError if the sandbox lacks what recipes need.
 
-    That is a toolchain, a package or an image. If only mined environments lack one, their problems are lost but the run
-    goes on, unless they are too many of the run's ``total``.
+    Recipes need toolchains, packages and images. If only mined environments lack something, the run goes on without
+    their problems, unless these are too many of the run's ``total`` problems.
     """
     known: dict[str, NotInstalled | None] = {}
     lacking: list[tuple[Environment, NotInstalled]] = []
@@ -137,7 +137,7 @@ def check_soundness(
     """Record which problems can be graded here; return faults.
 
     A problem is sound if the reference fix passes and the unchanged tree fails. The returned faults prevented checks;
-    they are by problem id. ``checked`` is called with two numbers: checked problems and all to check.
+    keys are problem ids. ``checked`` is called with two numbers: checked problems and all to check.
 
     Raises:
         CallLimitReached: no time is left; the problems found sound so far are recorded.

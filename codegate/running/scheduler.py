@@ -140,7 +140,7 @@ class _Execution:
     def first(self, left: list[AttemptJob]) -> list[AttemptJob]:
         """Return jobs of ``left`` to run before problems are checked.
 
-        They are the model calls on the first problems.
+        These jobs call a model on the first problems.
         """
         if not self._setup.options.precheck:
             return []

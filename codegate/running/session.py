@@ -53,8 +53,8 @@ class RunSpec:
         gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
         floors: policy whose floors decide if ``gate`` is None.
         no_gate: a new run stays ungated, also when it is resumed; a run planned for a gate is resumed without it.
-        shard: part of a shared run. It makes a fixed number of samples (three for a gate without ``samples``) and no
-            verdict.
+        shard: part of a shared run. A shard makes a fixed number of samples (three for a gate without ``samples``) and
+            no verdict.
         answers: answers of ``candidates`` from a file, for a run without model calls.
         images: the baseline's base images by Python version, used where available.
         pilot: make the first sample of this many problems, then stop; None: the whole run.

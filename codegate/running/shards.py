@@ -101,7 +101,7 @@ def plan_digest(plan: RunManifest, of: int) -> str:
 def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
     """Return the manifest of one shard.
 
-    Raises UsageError if ``plan`` differs from the one that the run's id was made from.
+    Raises UsageError if ``plan`` is not the plan that the run's id was made from.
     """
     if choice.run_id.rpartition("-")[2] != plan_digest(plan, choice.of):
         raise UsageError(
@@ -117,7 +117,7 @@ def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
 def whole_manifest(parts: Sequence[RunManifest]) -> RunManifest:
     """Join the shards' manifests to the whole run's.
 
-    Raises UsageError if the joined plan differs from the one that the run's id was made from.
+    Raises UsageError if the joined plan is not the plan that the run's id was made from.
     """
     first = parts[0]
     shares = [list(part.problems) for part in parts]
