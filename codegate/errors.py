@@ -81,8 +81,8 @@ def interrupted_as(cause: str, remedy: str = "") -> Iterator[None]:
 def held_signals() -> Iterator[None]:
     """Delay signals: raise ``KeyboardInterrupt`` only after the block.
 
-    An import that a signal interrupts may hide the signal and fail with another error. A second signal ends the
-    process. Outside of the main thread this does nothing.
+    An interrupted import can hide the signal and fail with another error. A second signal ends the process. Outside of
+    the main thread this does nothing.
     """
     came: list[int] = []
 

@@ -47,7 +47,7 @@ def run_program(
 def without_credentials(printed: bytes, env: Mapping[str, str] | None = None) -> bytes:
     """Remove user names and passwords from addresses in ``printed``.
 
-    Addresses that a variable of ``env`` holds lose their path as well: it may be a token.
+    Addresses that a variable of ``env`` holds also lose their path, because it can be a token.
     """
     named = {part for value in (env or {}).values() for part in (value, *value.split()) if "://" in part}
     for address in sorted(named, key=len, reverse=True):

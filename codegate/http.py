@@ -33,7 +33,7 @@ class HttpRequest:
 class BodyBudget:
     """A limit on the bytes of one sandbox's requests. Thread-safe.
 
-    It counts the bodies of all requests that are being served.
+    The bodies of all requests in progress count.
     """
 
     def __init__(self, most: int) -> None:

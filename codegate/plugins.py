@@ -90,7 +90,7 @@ def load_part(place: str) -> object:
     """Import ``place``, such as ``module:object``; return the object.
 
     Raises:
-        UsageError: it cannot be imported.
+        UsageError: the object cannot be imported.
     """
     try:
         return resolve_name(place)

@@ -175,7 +175,7 @@ class FakeService:
     def judge(self) -> dict[str, str]:
         """Return each expectation's failure in words, by test id.
 
-        It is "" if the expectation is met.
+        The text is "" if the expectation is met.
         """
         with self._lock:
             found = dict.fromkeys(self._service.tests, f"the service was called more than {MAX_CALLS} times")

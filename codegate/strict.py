@@ -30,7 +30,7 @@ class Strict(BaseModel):
 class Lenient(BaseModel):
     """A frozen pydantic model that ignores unknown keys.
 
-    It is for data of other programs, which may grow.
+    Use it for data of other programs, which can get new keys.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -118,7 +118,7 @@ def read_text(path: Path, limit: int) -> str:
 
 
 def check_shape(text: str) -> None:
-    """Raise ValueError for JSON that is too deep or long."""
+    """Raise ValueError for JSON with too many levels or values."""
     structure = _CONTENT.sub("", text)
     brackets = structure.replace(",", "")
     if len(structure) > MAX_VALUES:
@@ -142,7 +142,7 @@ def parse_json(text: str, place: str) -> Any:
     ``place`` names the file in messages.
 
     Raises:
-        UsageError: it has duplicate keys, NaN, an infinity or too large a number, or is no JSON.
+        UsageError: ``text`` is no JSON, or has duplicate keys, NaN, an infinity or too large a number.
     """
     try:
         check_shape(text)
@@ -212,7 +212,7 @@ def printable(part: object, most: int = 200) -> str:
 def error_line(error: Exception, most: int = 200) -> str:
     """Return an error's message in one line, without full stop.
 
-    It has at most ``most`` characters, before escaping.
+    The line has at most ``most`` characters, not counting escapes.
     """
     text = " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
     return printable(text, most).removesuffix(".")
@@ -242,7 +242,7 @@ def parse_xml(data: bytes) -> XmlElement:
     """Parse an XML document; return its root.
 
     Raises:
-        ValueError: it is no XML, is nested too deep, or has a document type (which could define entities).
+        ValueError: ``data`` is no XML, is nested too deep, or has a document type (which could define entities).
     """
     root = XmlElement("", {})
     stack = [root]

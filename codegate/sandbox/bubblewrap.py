@@ -1,8 +1,8 @@
 """Sandboxes as bubblewrap processes, which need no daemon.
 
 A sandbox sees the system's ``/usr``, the interpreter and toolchains read-only, and has a writable copy of a recorded
-build. It has its own user, process, network, mount, IPC and host name namespaces and no capabilities. Memory and
-process totals need a control group; where none can be made, limits per process apply.
+build. It has its own user, process, network, mount, IPC and host name namespaces and no capabilities. Total memory and
+the number of processes are limited by a control group; where none can be made, limits per process apply.
 """
 
 import contextlib
@@ -93,7 +93,7 @@ class BubblewrapEnvironment:
 
     @property
     def identity(self) -> str:
-        """Return the SHA-256 of the layer, or else of ``tools``."""
+        """Return the layer's SHA-256; without a layer, that of ``tools``."""
         if self.mountable is not None:
             return self.mountable.layer.sha256
         return self.tools.content

@@ -1,8 +1,8 @@
 """Layers in bubblewrap sandboxes, and the folders of their builds.
 
 ``tar`` packs and unpacks archives inside a bubblewrap sandbox, because a repository's code wrote their content. A
-sandbox gets an overlay of the folders that were unpacked once into the cache, and its writes go to a tmpfs; where the
-kernel refuses that, it gets a copy.
+sandbox gets an overlay of the folders that were unpacked once into the cache, and its writes go to a tmpfs. Where the
+kernel refuses overlays, the sandbox gets a copy of the folders.
 """
 
 import contextlib

@@ -54,7 +54,7 @@ def bubblewrap_version(program: str) -> str:
     """Return the version line of ``program``, for example ``bubblewrap 0.8.0``.
 
     Raises:
-        SandboxUnavailable: it cannot be run.
+        SandboxUnavailable: the program cannot be run.
     """
     return " ".join(_ask([program, "--version"]).stdout.decode("utf-8", "replace").split())[:100]
 
@@ -83,9 +83,9 @@ def group_parents() -> control_group.GroupParents | None:
 
 
 def isolation() -> list[str]:
-    """Return bubblewrap's arguments for namespaces, user, capabilities and variables.
+    """Return bubblewrap's arguments for namespaces, user and variables.
 
-    They are the same for every sandbox.
+    These arguments are the same for every sandbox. No capability is kept.
     """
     return [
         "--unshare-all", "--unshare-user", "--disable-userns", "--uid", str(USER_ID), "--gid", str(USER_ID),

@@ -22,7 +22,7 @@ _STALE_SECONDS: Final = 86_400.0
 def cache_folder() -> Path:
     """Return codegate's cache folder.
 
-    It is CODEGATE_CACHE, or ``codegate`` below XDG_CACHE_HOME or ``~/.cache``.
+    The variable CODEGATE_CACHE names it; default: ``codegate`` below XDG_CACHE_HOME or ``~/.cache``.
     """
     given = os.environ.get("CODEGATE_CACHE")
     if given:
@@ -34,7 +34,7 @@ def cache_folder() -> Path:
 def cache_bytes() -> int:
     """Return the cache's limit for recorded builds, in bytes.
 
-    It is CODEGATE_CACHE_GB, or 8 GB.
+    The variable CODEGATE_CACHE_GB sets it; default: 8 GB.
 
     Raises:
         UsageError: CODEGATE_CACHE_GB is no number.
@@ -91,7 +91,7 @@ def explain_disk_errors(what: str) -> Iterator[None]:
 def sweep_folders(parent: Path) -> int:
     """Remove the folders that dead processes left; return their number.
 
-    They are folders below ``parent`` that ``own_folder`` made.
+    Only folders below ``parent`` that ``own_folder`` made are removed.
     """
     removed = 0
     for path in parent.glob(".*-*"):

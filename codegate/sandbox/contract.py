@@ -174,7 +174,7 @@ class Toolchain:
 class Layer:
     """The files of a recorded build.
 
-    Each sandbox gets its own writable copy of them, so one run's writes never reach another.
+    Each sandbox gets its own writable copy of the files, so one run's writes never reach another run.
 
     Attributes:
         sha256: SHA-256 of the archive.
@@ -199,8 +199,8 @@ class EnvironmentRecipe:
     Attributes:
         python: minor version of the interpreter, for example ``3.11``.
         image: base image by digest; None: the backend's default.
-        beside: layers of further recorded builds, by the names of their folders below ``/opt/codegate``. They are
-            read-only, and code under test cannot import from them. They do not change the environment's identity.
+        beside: layers of further recorded builds, by the names of their folders below ``/opt/codegate``. These layers
+            are read-only, code under test cannot import from them, and they do not change the environment's identity.
         layer: the recorded build; None: a build is about to make it.
         toolchains: tools that the machine or the image must have.
         system: system packages that the machine or the image must have.
@@ -239,7 +239,7 @@ class PreparedEnvironment(Protocol):
     def toolchains(self) -> tuple[tuple[str, str], ...]:
         """Return variables that locate the toolchains.
 
-        They do not include the layer's own variables.
+        The layer's own variables are not included.
         """
         ...
 
@@ -284,7 +284,7 @@ class Description:
 class Sandbox(Protocol):
     """One live sandbox.
 
-    Not thread-safe: one caller at a time, except that ``close`` may come from any thread.
+    Not thread-safe: one caller at a time, except that any thread may call ``close``.
     """
 
     def put(self, files: tuple[SandboxFile, ...]) -> None:
@@ -314,18 +314,18 @@ class Sandbox(Protocol):
 class BuildSandbox(Sandbox, Protocol):
     """A sandbox that makes a recorded build.
 
-    Its commands run as a plain user, with ``/opt/env`` and the workspace writable on disk. It has no network: its
+    Its commands run as a plain user, with ``/opt/env`` and the workspace writable on disk. The sandbox has no network;
     commands reach hosts through their ``Command.relay``.
     """
 
     def freeze(self, tracked: Collection[str], archive: Path) -> str:
         """Write the built files to ``archive``; return its SHA-256.
 
-        See ``Layer.archive`` for its form.
+        ``Layer.archive`` describes the archive's form.
 
         Args:
-            tracked: paths of the files that were put. They are left out, even if overwritten; new empty folders are
-                kept.
+            tracked: paths of the files that were put. These files are left out, even if overwritten; new empty folders
+                are kept.
             archive: a file that does not exist yet.
 
         Raises:
@@ -341,8 +341,8 @@ class Backend(Protocol):
     def name(self) -> str:
         """Return the value of ``--sandbox`` that selects the backend.
 
-        It is ``docker``, ``bwrap``, or ``docker:RUNTIME`` for a runtime with a kernel of its own, which may give other
-        results. Outcomes from backends of different names are not comparable.
+        Examples are ``docker``, ``bwrap``, and ``docker:RUNTIME`` for a runtime with its own kernel, which can give
+        other results. Outcomes from backends of different names are not comparable.
         """
         ...
 
@@ -357,11 +357,12 @@ class Backend(Protocol):
     def base_image(self, python: str, wanted: str | None = None) -> str | None:
         """Return the digest of a Python version's base image.
 
-        None: this backend has no images.
+        None if this backend has no images.
 
         Args:
             python: minor version.
-            wanted: a digest that an earlier call returned. It is used if available, even if the tag has moved since.
+            wanted: a digest that an earlier call returned. That image is used if available, even if the tag has moved
+                since.
 
         Raises:
             SandboxError: the image is not here and cannot be pulled.
@@ -371,10 +372,10 @@ class Backend(Protocol):
     def prepare(self, recipe: EnvironmentRecipe) -> PreparedEnvironment:
         """Return the environment, built now or found in the cache.
 
-        It may use the network.
+        This can use the network.
 
         Raises:
-            SandboxError: it cannot be built; the message has the last lines of the tool that failed.
+            SandboxError: the environment cannot be built; the message has the last lines of the tool that failed.
         """
         ...
 

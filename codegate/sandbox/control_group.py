@@ -108,7 +108,7 @@ class ControlGroup:
 def find_parents() -> GroupParents | None:
     """Return the groups below which this process can make groups.
 
-    None if it may make no control group.
+    None if this process may make no control group.
     """
     own = _own_groups()
     parents = _find_v1(own) or _find_v2(own)

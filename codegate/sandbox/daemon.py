@@ -22,7 +22,7 @@ _WEAKNESSES: Final = {
 def connect(seconds: int) -> "APIClient":
     """Return a client of the docker command's daemon.
 
-    Each of its calls may take ``seconds``.
+    Each call of the client may take ``seconds``.
 
     Raises:
         SandboxUnavailable: no daemon answers.

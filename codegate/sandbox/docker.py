@@ -68,7 +68,7 @@ class DockerBackend(Backend):
 
     Raises:
         SandboxUnavailable: no daemon answers within three seconds.
-        UsageError: it has no such runtime.
+        UsageError: the daemon has no such runtime.
     """
 
     def __init__(self, run_id: str, runtime: str | None = None) -> None:
@@ -259,7 +259,7 @@ class DockerBackend(Backend):
     def remove(self, container: str) -> bool:
         """Kill and remove a container; return whether it is gone.
 
-        It tries twice, because the daemon may be busy.
+        Removal is tried twice, because the daemon can be busy.
         """
         from docker.errors import APIError, NotFound  # noqa: PLC0415 - docker takes 0.2 s to import
         from requests.exceptions import RequestException  # noqa: PLC0415
@@ -283,7 +283,7 @@ class DockerBackend(Backend):
     def out_of_memory(self, container: str) -> bool:
         """Return whether the daemon saw an out-of-memory kill.
 
-        It waits a moment, because on a busy machine the daemon learns of a kill after the end of the stream.
+        The call waits a moment, because on a busy machine the daemon learns of a kill after the end of the stream.
         """
         now = int(time.time())
         with contextlib.suppress(Exception):  # the events are only evidence; without them the end stays unexplained

@@ -111,8 +111,8 @@ class Fleet:
     def close(self, seconds: float) -> None:
         """Refuse new starts and remove all sandboxes.
 
-        It waits at most ``seconds`` for starts under way, and as long for the removals. A second call returns at once,
-        because it may come from a signal handler while the first call waits for a daemon.
+        The call waits at most ``seconds`` for starts in progress, and as long for the removals. A second call returns
+        at once, because a signal handler can make it while the first call waits for a daemon.
         """
         with self._changed:
             if self._closed:

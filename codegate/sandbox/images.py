@@ -57,12 +57,12 @@ def is_available(client: "APIClient", name: str) -> bool:
 def base_image(client: "APIClient", python: str, named: str | None = None) -> str:
     """Return the base image's id, pulled if absent.
 
-    ``named`` is the image that a suite asks for, already checked by the code that reads suites. None: the default for
+    ``named`` is the image that a suite asks for; the code that reads suites has checked the name. None: the default for
     ``python``.
 
     Raises:
         NotInstalled: the image's registry does not have it.
-        SandboxError: it cannot be pulled, ``named`` has no digest, or the image has ONBUILD or VOLUME.
+        SandboxError: the image cannot be pulled, ``named`` has no digest, or the image has ONBUILD or VOLUME.
     """
     name = named or base_image_name(python)
     remedy = f"Log in to its registry: `docker pull {name}` must work."
@@ -90,8 +90,8 @@ def pin_image(client: "APIClient", name: str) -> str:
             knows.
 
     Raises:
-        NotInstalled: its registry does not have it.
-        SandboxError: it is not here, and its registry cannot be reached.
+        NotInstalled: the image's registry does not have it.
+        SandboxError: the image is not here, and its registry cannot be reached.
     """
     if "@sha256:" in name or name.startswith("sha256:"):
         return name
@@ -135,8 +135,8 @@ def _pulled(client: "APIClient", name: str, remedy: str) -> dict[str, Any]:
     """Return the daemon's record of an image, pulled if absent.
 
     Raises:
-        NotInstalled: its registry does not have it. The error has ``remedy``.
-        Unreachable: it cannot be pulled. The error has ``remedy``.
+        NotInstalled: the image's registry does not have it. The error has ``remedy``.
+        Unreachable: the image cannot be pulled. The error has ``remedy``.
     """
     from docker.errors import APIError, NotFound  # noqa: PLC0415 - docker takes 0.2 s to import
 

@@ -141,7 +141,7 @@ def _image_with_entries(
 def remove_layer_images(kept: Collection[str]) -> tuple[int, int]:
     """Remove this cache's images of recorded builds, except ``kept``.
 
-    ``kept`` has the SHA-256 of layers. Images in use by a container stay. Without a Docker daemon there are none.
+    ``kept`` has the SHA-256 of layers. Images in use by a container stay. Without a Docker daemon nothing is removed.
 
     Returns:
         how many were removed, and their size in bytes.

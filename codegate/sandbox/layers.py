@@ -176,7 +176,7 @@ def _renamed_entry(member: tarfile.TarInfo, name: str) -> tarfile.TarInfo:
 
 
 def _checked_entries(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield ``entries``; check each one before.
+    """Check and yield each of ``entries``.
 
     Raises:
         SandboxError: an entry is not below ``env`` or ``tree``, is a duplicate, comes before its folder, is a hard link
@@ -213,7 +213,7 @@ def _folder_entries(root: str, members: Iterator[Entry], left_out: frozenset[str
     """Yield the archive's entries of one folder, named below ``root``.
 
     ``members`` are the tar entries of the folder. Entries at or below the paths ``left_out`` are skipped. Their bytes
-    go to the file ``spare``, because a later entry may be a hard link to a skipped file.
+    go to the file ``spare``, because a later entry can be a hard link to a skipped file.
     """
     shared = {folder for path in left_out for folder in _folders(path)}
     waiting: dict[str, tarfile.TarInfo] = {}  # folders with left-out content, yielded only before a kept entry in them

@@ -28,7 +28,7 @@ class _ReadySandbox:
 class Lease:
     """A sandbox that the pool has handed out.
 
-    Its user sets ``reusable`` if nothing untrusted ran in it; it can then be leased again.
+    The user of the lease sets ``reusable`` if nothing untrusted ran in the sandbox, which can then be leased again.
     """
 
     kind: _Kind
@@ -40,7 +40,7 @@ class Lease:
     def is_stale(self) -> bool:
         """Return whether the sandbox is too old for another lease.
 
-        That is after a quarter of its lifetime, counted from its first use.
+        A sandbox is too old after a quarter of its lifetime, counted from its first use.
         """
         return time.monotonic() - self.began >= self.kind[1].lifetime_seconds / 4
 
@@ -48,8 +48,8 @@ class Lease:
 class SandboxPool:
     """Keeps sandboxes ready for recently requested environments and limits.
 
-    Requests alternate, so the pool drops an environment only after several requests for others. It discards a sandbox
-    that has waited for half of its lifetime.
+    Requests alternate, so the pool drops an environment only after several requests for others. A sandbox that has
+    waited for half of its lifetime is discarded.
 
     Args:
         backend: makes the sandboxes; the pool does not close it.

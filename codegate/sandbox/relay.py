@@ -27,8 +27,8 @@ class Relay:
     """Serves one command's connections to ports of 127.0.0.1.
 
     Args:
-        answers: by port, the function that serves a connection. It runs in its own thread with a blocking socket, and
-            the connection ends when it returns.
+        answers: by port, the function that serves a connection. The function runs in its own thread with a blocking
+            socket, and the connection ends when it returns.
     """
 
     def __init__(self, answers: Mapping[int, Callable[[socket.socket], object]]) -> None:
@@ -85,7 +85,7 @@ class _Connection:
 
 
 def carry_connections(stream: "SupervisorStream", relay: Relay, limit: int, deadline: float) -> "Reply":
-    """Carry a command's connections until it ends; return its reply.
+    """Carry a command's connections to its end; return its reply.
 
     The reply has at most ``limit`` bytes and must come before the monotonic time ``deadline``.
 

@@ -44,7 +44,7 @@ def check_choice(text: str) -> Choice:
     """Return ``text`` if it names a known backend.
 
     Raises:
-        UsageError: it names none, or has an option that the backend does not take.
+        UsageError: ``text`` names no known backend, or has an option that the backend does not take.
     """
     name, _, option = text.partition(":")
     known = name in {*_BACKENDS, *plugin_names(_GROUP), "auto"}
@@ -84,7 +84,7 @@ def select_backend(choice: Choice, run_id: str) -> Backend:
 def close_soon(backend: Backend) -> None:
     """Close a backend of an interrupted command, without waiting long.
 
-    Its sandboxes end at once, but their files may take a minute to remove. The next ``sweep`` removes what is left when
+    The sandboxes end at once, but removing their files can take a minute. The next ``sweep`` removes what is left when
     the process exits.
     """
     end = threading.Thread(target=backend.close, name="codegate-stop", daemon=True)

@@ -20,7 +20,7 @@ Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
 class SocketConnection:
     """A byte stream to a supervisor, in both directions.
 
-    ``close`` may come from any thread; it ends a blocked call.
+    Any thread may call ``close``, which ends a blocked call.
     """
 
     def __init__(self, raw: socket.socket) -> None:
@@ -128,7 +128,7 @@ class AttachedConnection(SocketConnection):
 def _read_ahead(raw: Any) -> int:
     """Return how many decrypted bytes TLS holds back.
 
-    They do not make the descriptor readable.
+    These bytes do not make the descriptor readable.
     """
     return int(raw.pending()) if hasattr(raw, "pending") else 0
 

@@ -146,7 +146,7 @@ class SupervisorStream:
         """Send a message: its header and raw bytes.
 
         Raises:
-            StreamBroken: it could not be sent before ``deadline``.
+            StreamBroken: the message could not be sent before ``deadline``.
         """
         with _explained():
             self._connection.send(_message(header, blob), deadline)

@@ -33,7 +33,7 @@ class Interpreter:
     """A Python interpreter of this machine, outside any virtual environment.
 
     Attributes:
-        executable: its real path.
+        executable: the interpreter's real path.
         prefix: the folder that holds its library.
     """
 
@@ -82,8 +82,8 @@ def find_interpreter(minor: str) -> Interpreter | None:
 def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
     """Return the newest installed toolchain that fits ``wanted``, or None.
 
-    The wanted version may be only the first parts of one (``3.13``, ``22``). With an empty version, the first toolchain
-    on ``PATH`` is returned.
+    The wanted version can be just the first parts of a version (``3.13``, ``22``). With an empty version, the first
+    toolchain on ``PATH`` is returned.
     """
     found = (one for one in _installed(wanted) if version_fits(one.version, wanted.version))
     return max(found, key=lambda one: _order(one.version), default=None) if wanted.version else next(found, None)
@@ -92,7 +92,7 @@ def find_toolchain(wanted: Toolchain) -> MachineToolchain | None:
 def machine_toolchains(wanted: Iterable[Toolchain]) -> tuple[MachineToolchain, ...]:
     """Return the wanted toolchains, and one of each other kind.
 
-    The one of a kind that is not wanted is the first on ``PATH``, if any.
+    For a kind that is not wanted, this is the first toolchain on ``PATH``, if there is one.
 
     Raises:
         NotInstalled: a wanted one is not on this machine.
@@ -208,7 +208,7 @@ def _python_candidates(minor: str) -> Iterator[Path]:
 
 
 def _ask_python(program: Path) -> tuple[str, Path, Path] | None:
-    """Return a Python's full version, executable and prefix."""
+    """Return a Python's full version, executable and prefix, or None."""
     try:
         version, base, prefix = json.loads(_printed([str(program), "-I", "-S", "-c", _ASK_PYTHON]).partition("\n")[0])
         return str(version), Path(base).resolve(), Path(prefix).resolve()

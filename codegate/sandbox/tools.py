@@ -69,7 +69,7 @@ def tools_for(machine: str | None = None) -> Tools:
     ``machine`` is the architecture's name as in ``uname -m``; None: this machine's.
 
     Raises:
-        SandboxError: they cannot be installed; the message has the installer's last lines.
+        SandboxError: the tools cannot be installed; the message has the installer's last lines.
     """
     machine = machine or platform.machine()
     ruff = _program("ruff", RUFF_VERSION, machine)

@@ -49,7 +49,7 @@ def listed_bytes(listing: bytes) -> int:
 class WatchedSandbox(Sandbox):
     """A ``Sandbox`` that ends when it writes too much.
 
-    ``written`` returns the bytes written so far, or raises SandboxError; more than ``limit`` bytes are too much.
+    ``written`` returns the bytes written so far, or raises SandboxError; more than ``limit`` bytes end the sandbox.
     """
 
     def __init__(self, session: SandboxSession, limit: int, written: Callable[[], int]) -> None:

@@ -19,7 +19,7 @@ def checks_of(module: ModuleType) -> tuple[Check, ...]:
 CHECKS: tuple[Check, ...] = tuple(
     check for module in (commands, files, resources, isolation, lifecycle, relay) for check in checks_of(module)
 )
-"""Every check, by room: commands, files, resources, isolation, lifecycle, relay."""
+"""Every check, in the order of the modules."""
 BUILD_CHECKS: tuple[Check, ...] = checks_of(builds)
 """Every check of recorded builds."""
 

@@ -132,8 +132,8 @@ print(json.dumps(said))
 def counts_outside_connections(subject: Subject) -> None:
     """Check that only connections to outside addresses are counted.
 
-    ``Completed.unreachable`` is 2 for a command with two such connections, and 0 for one over loopback. It is always
-    None if the kernel does not count.
+    ``Completed.unreachable`` is 2 for a command with two such connections, and 0 for one over loopback. If the kernel
+    does not count, the value is always None.
     """
     away = """
 import socket

@@ -79,8 +79,7 @@ def relay_flood(subject: Subject) -> None:
 def relay_drops_late_bytes(subject: Subject) -> None:
     """Check that late bytes on a closed connection are dropped.
 
-    The host closes each of 40 connections while the program still sends. It must not see a late byte as another
-    connection.
+    The host closes each of 40 connections while the program still sends. No late byte may open another connection.
     """
     program = (
         "import time\n"

@@ -2,7 +2,8 @@
 
 A provider's file rents machines (``MachineProvider``) and carries the stream by the provider's SDK. All else is the
 same for all providers: the environment's folders, one small program that carries the stream (``link.py``), and
-bubblewrap around the code, which so sees neither the provider's own programs nor its network. No key enters a machine.
+bubblewrap around the code, so that the code sees neither the provider's programs nor its network. No key enters a
+machine.
 """
 
 import contextlib
@@ -79,7 +80,7 @@ class Order:
 class MachineProvider(Protocol):
     """A provider that rents machines, by its own SDK.
 
-    Thread-safe. Its methods may raise any exception of the SDK.
+    Thread-safe. The methods can raise any exception of the SDK.
 
     Attributes:
         name: the value of ``--sandbox`` that selects it.
@@ -185,7 +186,7 @@ class RemoteBackend(Backend):
         """Return ``name`` unchanged, because the provider resolves it.
 
         Raises:
-            UsageError: it is the id of an image that only a Docker daemon here has.
+            UsageError: ``name`` is the id of an image that only a Docker daemon here has.
         """
         if name.startswith("sha256:"):
             raise UsageError(

@@ -56,7 +56,7 @@ class Machine(Protocol):
 class Carrier:
     """Carries a stream between a socket and ``link.py``.
 
-    It uses two threads. The supervisor's stream is on the socket ``connection``. ``wanted`` is the first line of
+    Two threads do the work. The supervisor's stream is on the socket ``connection``. ``wanted`` is the first line of
     ``link.py``'s input.
     """
 
