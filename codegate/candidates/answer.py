@@ -130,7 +130,7 @@ def block_text(content: object) -> str:
 
 
 def token_count(value: object) -> int | None:
-    """Return ``value`` if it can be a token count."""
+    """Return a valid token count unchanged; None for other values."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_TOKENS:
         return None
     return value
@@ -139,8 +139,8 @@ def token_count(value: object) -> int | None:
 def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
     """Return the token usage in an answer of OpenAI's APIs.
 
-    ``raw`` is the answer's usage object. Its fields ``input_name`` and ``output_name`` have the totals.
-    ``NAME_details`` count the cached, cache-written and reasoning tokens among them.
+    ``raw`` is the answer's usage object. Its fields ``input_name`` and ``output_name`` have the totals. The objects
+    ``NAME_details`` count the cached, cache-written and reasoning tokens in these totals.
     """
     if not isinstance(raw, dict):
         return Usage()
@@ -158,10 +158,10 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
 
 
 def token_detail(raw: Mapping[str, Any], whole: str, part: str, *, missing: int | None = None) -> int | None:
-    """Return the count ``part`` in the object ``WHOLE_details``.
+    """Return the count ``part`` in the details of ``whole``.
 
-    ``raw`` is an answer's usage object. If it lacks the count, ``missing`` is returned. A count above the count
-    ``whole`` gives None.
+    ``raw`` is an answer's usage object, and the details are its field ``WHOLE_details``. If they lack the count,
+    ``missing`` is returned. None if the count is larger than the total in field ``whole``.
     """
     details, most = raw.get(f"{whole}_details"), token_count(raw.get(whole))
     if not isinstance(details, dict) or details.get(part) is None:

@@ -108,8 +108,8 @@ class AgentPrompt(Strict):
     def shared(self, other: "AgentPrompt") -> "AgentPrompt":
         """Return the prompt with only the lines common to both.
 
-        If only one prompt has tools, that prompt is returned: the attempts behind the other one ended before they
-        offered tools.
+        If only one prompt has tools, that prompt is returned, because the attempts behind the other prompt ended before
+        they offered tools.
         """
         mine, theirs = (bool(prompt.parts.keys() - {SYSTEM}) for prompt in (self, other))
         if mine != theirs:
@@ -274,7 +274,7 @@ class ListsModels(Protocol):
     def models(self) -> tuple[ListedModel, ...] | None:
         """Return the models that the provider's server lists.
 
-        It gives up after a few seconds. None if the server has no such list; empty if it could not be read.
+        The request ends after a few seconds. None if the server has no such list; empty if the list could not be read.
         """
         ...
 

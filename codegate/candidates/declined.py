@@ -128,8 +128,8 @@ def setting_named(body: object, message: str) -> str | None:
 def fields_to_drop(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
     """Return the fields to drop from an agent's refused request.
 
-    They are the fields of the refused ``setting``, if it is a number that ``sampling`` leaves unset. Otherwise there
-    are none.
+    If the refused ``setting`` is a number that ``sampling`` leaves unset, these are the setting's fields, otherwise
+    none.
     """
     key = (setting or "").removeprefix("sampling.")
     if key not in _NUMBERS or getattr(sampling, key) is not None:
@@ -149,7 +149,7 @@ def stop_named(text: str) -> StopReason | None:
 def blames_output_limit(text: str) -> bool:
     """Return whether an error calls the output limit too large.
 
-    The limit may exceed the model's own maximum, or what the prompt leaves of the context.
+    The limit exceeds the model's own maximum, or the rest of the context after the prompt.
     """
     beside_prompt = _CONTEXT.search(text) is not None and _OUTPUT_LIMIT.search(text) is not None
     return beside_prompt or _LIMIT_TOO_LARGE.search(text) is not None

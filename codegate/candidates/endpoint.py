@@ -103,7 +103,7 @@ def nothing_listens(base_url: str) -> bool:
 def owner_of(spec: "CandidateSpec") -> str | None:
     """Return the provider whose models are at the candidate's address.
 
-    The address may be a customer's, such as an Azure resource. None if it is no provider's.
+    The address can be a customer's own, such as an Azure resource. None if no provider's models are there.
     """
     if spec.base_url is None:
         return spec.provider
@@ -147,7 +147,7 @@ def resolve_endpoint(
 ) -> Endpoint:
     """Return the candidate's address and key.
 
-    ``command`` runs its ``api_key_command``, if it has one. A ``keyless`` endpoint has no key.
+    ``command`` runs the candidate's ``api_key_command``, if it has one. A ``keyless`` endpoint has no key.
 
     Raises:
         UsageError: the base URL is not allowed, resolves to a public address over http, or needs a key that is not set;
@@ -208,7 +208,7 @@ def _check_address_variable(spec: "CandidateSpec") -> None:
 def _check_resolved(url: str) -> None:
     """Raise UsageError if an http host has forbidden addresses.
 
-    These are public and link-local addresses. ``url`` begins with ``http://``.
+    Public and link-local addresses are forbidden. ``url`` begins with ``http://``.
     """
     match = _URL.fullmatch(url)
     host = match["host"].strip("[]") if match else ""

@@ -168,7 +168,7 @@ class FaultConverter:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of ``retry-after-ms`` or ``retry-after`` (RFC 9110)."""
+    """Return the Retry-After header in seconds (RFC 9110), or None."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "").strip()
         if not value:

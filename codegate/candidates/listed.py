@@ -120,7 +120,7 @@ def _listed(provider: str, model: str) -> ListEntry:
 
 
 def _highest(known: "Iterable[Decimal | TieredPrices]", start: int) -> Decimal | None:
-    """Return the highest price in tiers up to ``start`` tokens."""
+    """Return the highest price; skip tiers above ``start`` tokens."""
     found: list[Decimal] = []
     for price in known:
         if isinstance(price, Decimal):

@@ -71,7 +71,7 @@ class Prices(_Amounts):
     def of_request(self, most_tokens: int) -> _Amounts:
         """Return the prices for up to ``most_tokens`` input tokens.
 
-        Long prompts may have higher prices.
+        Long prompts can have higher prices.
         """
         return self.long_prompts if self.long_prompts and most_tokens > self.long_prompts.above else self
 
@@ -81,9 +81,9 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
 
     (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
 
-    It is unknown if a count or a price is. Counts of cached tokens must be known only if they have a price of their
-    own. Tokens of helpers have the helpers' prices. If several calls together have as many tokens as one long request,
-    they get its prices, so that the cost is an upper bound.
+    The cost is None if a price or a token count is unknown. Counts of cached tokens may be unknown if cached tokens
+    have no separate price. Tokens of helpers have the helpers' prices. If several calls together have as many tokens as
+    one long request, they get the prices of long prompts, so that the cost is an upper bound.
     """
     if prices is not None and usage.helpers:
         each_model = [(usage.own, prices), *((part, prices.helpers.get(name)) for name, part in usage.helpers.items())]
@@ -107,7 +107,8 @@ def worst_case_call_cost(request_bytes: int, max_output_tokens: int, prices: Pri
     """Return the highest cost of one call in US dollars.
 
     None without prices. A token has at least one byte, so the input has at most ``request_bytes`` (of the request's
-    JSON) plus ``UNSEEN_TOKENS`` tokens. Each counts at the highest input price. The call may be a helper's.
+    JSON) plus ``UNSEEN_TOKENS`` tokens. Each token counts at the highest input price. The prices of helper models are
+    considered as well.
     """
     if prices is None:
         return None

@@ -50,7 +50,7 @@ class ModelProvider:
         own_key: returns the machine's own credentials for it, if no key is set; "" if there are none.
         snapshot_of: returns the name that answers give to a model, if it differs from the name in requests.
         not_keys: variables that people set by mistake instead of a key, each with the reason.
-        telemetry_name: its name in OpenTelemetry's GenAI conventions, if it differs.
+        telemetry_name: the provider's name in OpenTelemetry's GenAI conventions, if it differs.
         address_variable: environment variable from which its own SDK takes another address, if there is one.
     """
 

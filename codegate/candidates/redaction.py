@@ -125,9 +125,9 @@ class Redactor:
         return value
 
     def clean_model(self, model: Model, *kept: str) -> Model:
-        """Return ``model`` with keys removed; itself if it has none.
+        """Return ``model`` without keys; the same object if unchanged.
 
-        The fields ``kept`` stay as they are: an id may hold a word that is also a password.
+        The fields ``kept`` stay as they are: an id can contain a word that is also a password.
         """
         before = model.model_dump(by_alias=True)
         after = {name: value if name in kept else self.clean(value) for name, value in before.items()}
@@ -155,9 +155,9 @@ def redactor_for(candidates: Iterable[CandidateSpec] = ()) -> Redactor:
 def answer_redactor(candidates: Iterable[CandidateSpec] = (), *keys: str) -> Redactor:
     """Return a redactor that removes only keys from models' texts.
 
-    A server may echo its key, but it never had the environment's other secrets. If an answer has the value of one, such
-    as the password of a test's database, the value is also a word of the repository's code. The same holds for a short
-    key without a digit, such as the ``placeholder`` of a local server.
+    A server can echo its key, but it never got the environment's other secrets. If an answer contains such a secret,
+    for example the password of a test's database, it is also a word of the repository's code. A short key without a
+    digit, such as the ``placeholder`` of a local server, is kept for the same reason.
     """
     given = (*_keys_of(candidates), *keys)
     return Redactor(*(key for key in given if len(key) > LONGEST_WORD or any(map(str.isdigit, key))))

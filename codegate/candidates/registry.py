@@ -70,7 +70,8 @@ def _key_command(spec: CandidateSpec) -> Callable[[], str] | None:
 def model_shutdowns(candidates: Iterable[CandidateSpec]) -> tuple[ModelShutdown, ...]:
     """Return the known shutdowns of candidates' models and helpers.
 
-    They come from the provider's list of models, requested at its own address if a variable holds the key.
+    The provider's list of models names them. It is requested at the provider's own address, if a variable holds the
+    key.
 
     Raises:
         UsageError: a candidate's model is a floating alias: a list has a dated form of it.
@@ -119,10 +120,10 @@ def listed_models(spec: CandidateSpec) -> tuple[ListedModel, ...]:
 def protocol_of(spec: CandidateSpec) -> str:
     """Return the protocol between the candidate's agent and its provider.
 
-    It is the first of the agent's protocols that the provider speaks.
+    The first of the agent's protocols that the provider speaks is chosen.
 
     Raises:
-        UsageError: they have no protocol in common.
+        UsageError: agent and provider have no protocol in common.
     """
     if spec.agent is None:
         raise ValueError("a candidate without an agent speaks through its provider")
@@ -141,10 +142,11 @@ def key_from(command: tuple[str, ...]) -> str:
     """Return the key that ``command`` prints.
 
     Afterwards every redactor removes the key. The program gets the whole environment, because it may need a token of
-    its own. It starts in ``/``, so that no relative path leads to a file of the checkout, which a pull request writes.
+    its own. The program starts in ``/``, because a pull request could replace a file of the checkout that a relative
+    path names.
 
     Raises:
-        UsageError: it cannot be started, fails, takes too long, or prints nothing or too much.
+        UsageError: the program cannot be started, fails, takes too long, or prints nothing or too much.
     """
     shown = f"`api_key_command` {shlex.join(command)[:200]}"
     try:

@@ -174,8 +174,7 @@ def transcript_line(
 ) -> bytes:
     """Return a transcript line from which a conversation is replayed.
 
-    It has no line break. Usage and time are totals of the conversation: in the line, the last answer has them, and
-    earlier answers have zeros.
+    The line has no line break. Its last answer has the totals of usage and time, and earlier answers have zeros.
 
     Args:
         key: problem and sample.

@@ -144,7 +144,7 @@ class SdkProvider(ABC):
     def _check_decoded(self, document: Mapping[str, Any], completion: Completion) -> None:
         """Raise ProviderError if the decoded answer contains the API key.
 
-        The key may be split over pieces of a stream, or escaped in JSON.
+        In the raw answer the key can be split over pieces of a stream, or escaped in JSON.
         """
         decoded: list[object] = [document]
         for call in completion.tool_calls:
@@ -256,7 +256,8 @@ class SdkProvider(ABC):
     def _renew_key(self, refused: str) -> bool:
         """Fetch the key again; return whether it has changed.
 
-        ``refused`` is the key that the provider refused: cloud tokens expire hourly. The client then uses the new key.
+        ``refused`` is the key that the provider refused, as it does when a cloud token has expired. From then on the
+        client uses the new key.
         """
         with self._renewing, contextlib.suppress(CodegateError):
             if self._source is not None and self._key == refused and (key := self._source()) != refused:

@@ -160,7 +160,7 @@ def check_answered(spec: CandidateSpec, completion: Completion) -> None:
 def names_one_model(spec: CandidateSpec) -> bool:
     """Return whether a candidate's model is pinned.
 
-    It is pinned by a date, by a ``snapshot``, or by a server of the user's own.
+    A date, a ``snapshot``, or a server of the user's own pins it.
     """
     owner = owner_of(spec) if spec.calls_a_model else None
     return owner is None or spec.snapshot is not None or _DATED.search(_snapshot(spec, owner)) is not None

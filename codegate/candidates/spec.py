@@ -295,11 +295,11 @@ class CandidateSpec(Strict):
         return self.provider, self.base_url, self.api_key_env, self.api_key_command, *sent
 
     def is_trusted_by(self, named: Iterable["CandidateSpec"]) -> bool:
-        """Return whether the candidate's address may be sent its key.
+        """Return whether the candidate's key may go to its address.
 
         A provider's usual key may always go to the provider's own address, without further headers or parameters.
-        Otherwise one of ``named``, the user's own candidates, must have an equal ``destination``. The reason: this
-        candidate may come from a pull request, a run's folder or a baseline.
+        Otherwise one of ``named``, the user's own candidates, must have an equal ``destination``. This is because the
+        candidate can come from a pull request, a run's folder or a baseline.
         """
         if not self.calls_a_model or any(self.destination == one.destination for one in named):
             return True
@@ -309,7 +309,7 @@ class CandidateSpec(Strict):
     def helpers(self) -> tuple["CandidateSpec", ...]:
         """Return a candidate for each helper model of the harness.
 
-        A helper is this candidate with another model. It has no sampling parameters except the output limit.
+        A helper is this candidate with another model. Of the sampling parameters, helpers keep only the output limit.
         """
         models = dict.fromkeys(self.harness.models.values()) if self.harness is not None else {}
         prices = self.prices.helpers if self.prices is not None else {}
@@ -333,7 +333,7 @@ class CandidateSpec(Strict):
     def key(self) -> str:
         """Return 16 digits that identify the candidate.
 
-        They begin the digest of all fields that can change the candidate's answers.
+        The digits are the beginning of a digest of all fields that can change the candidate's answers.
         """
         where_read = {"prompt": {"system", "task"}, "harness": {"folder", "files", "skills"}}
         fields = self.model_dump(mode="json", exclude={**dict.fromkeys(NO_ANSWER, True), **where_read})

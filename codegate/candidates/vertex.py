@@ -59,7 +59,7 @@ def _address() -> str:
 def _token() -> str:
     """Return a Google access token; "" without credentials.
 
-    GOOGLE_APPLICATION_CREDENTIALS names their file.
+    GOOGLE_APPLICATION_CREDENTIALS names the file with the credentials.
     """
     if not os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         return ""

@@ -1,7 +1,7 @@
 """Limit a model call's time and size.
 
-The SDKs do not limit these: their timeouts hold for one read, so a slow server outlasts them; they read answers of any
-size; and they follow redirects, to which they send the request's body, a repository's source.
+The SDKs have no such limits. Their timeouts hold for a single read, so a slow server outlasts them. They read answers
+of any size, and they follow redirects with the request's body, which holds a repository's source.
 """
 
 import contextlib

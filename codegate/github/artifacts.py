@@ -105,8 +105,8 @@ def download_artifact(github: GitHub, artifact: Artifact, most: int) -> bytes:
     """Download an artifact's zip and check its digest.
 
     Raises:
-        Gone: it has expired.
-        BadArchive: it has more than ``most`` bytes, or another digest.
+        Gone: the artifact has expired.
+        BadArchive: the zip has more than ``most`` bytes, or another digest.
     """
     if artifact.expired:
         raise Gone(f"{artifact} has expired.", status=410)
@@ -250,7 +250,7 @@ def check_workflow_run(
     """Raise Untrusted unless a trusted run uploaded the artifact.
 
     A trusted run is a run of the file ``workflow`` on ``branch`` that a member started and that ended with one of
-    ``conclusions``. Its commit must still be on the branch.
+    ``conclusions``. The run's commit must still be on the branch.
     """
     number = check_origin(artifact, branch).id
     path = github.repo(f"actions/runs/{number}")

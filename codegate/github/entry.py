@@ -192,8 +192,8 @@ def _publish(result: Result, job: Job) -> None:
 def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
     """Raise NotGated if a candidate's API key is missing.
 
-    It is for pull requests that often get no secrets, such as forks' pull requests. A server over plain http needs no
-    key: it is on this machine or at a private address, and the base commit's configuration names it.
+    Call this for pull requests that often get no secrets, such as forks' pull requests. A server over plain http needs
+    no key: it is on this machine or at a private address, and the base commit's configuration names it.
     """
     for spec in (one for candidate in candidates for one in (candidate, *candidate.helpers)):
         if not spec.calls_a_model or (spec.base_url or "").startswith("http://"):
@@ -272,11 +272,11 @@ def run_in_child() -> None:
     """Fork; return in the child, and wait in the parent.
 
     The parent is process 1, which has to reap orphans. The kernel takes no default action for a signal to it, so a
-    second cancel could not end it. The parent passes SIGINT and SIGTERM on to the child. It exits with the child's exit
-    code, or with 128 + n if signal n killed the child. Seven seconds after a signal the parent kills the child: the
-    runner waits for ten, and then leaves a container that continues to spend money. Signals are blocked before the fork
-    and waited for with ``sigwait``: a handler could miss one that comes just before a blocking system call. The parent
-    exits directly, because the command line would turn exit code 1 into 4.
+    second cancel could not end it. The parent passes SIGINT and SIGTERM on to the child. The parent exits with the
+    child's exit code, or with 128 + n if signal n killed the child. Seven seconds after a signal the parent kills the
+    child: the runner waits for ten, and then leaves a container that continues to spend money. Signals are blocked
+    before the fork and waited for with ``sigwait``: a handler could miss a signal just before a blocking system call.
+    The parent exits directly, because the command line would turn exit code 1 into 4.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     child = os.fork()

@@ -1,7 +1,7 @@
 """Keep built environments between workflow runs, in an artifact.
 
-The lock lists the archives to trust. GitHub's cache is not used: any job of a pull request can fill a cache of its
-branch, and restoring one writes any file of the runner that its archive names.
+The lock lists the archives to trust. GitHub's cache is not used: a job of a pull request can fill its branch's cache,
+and restoring a cache writes every file on the runner that the cache's archive names.
 """
 
 import tempfile
@@ -52,7 +52,7 @@ def take_environments(job: Job, lock: Lock | None) -> None:
 def keep_environments(job: Job) -> Mapping[str, str]:
     """Export all built environments for upload; return SHA-256 by key.
 
-    They are written into the folder of the reports.
+    The archives are written into the folder of the reports.
     """
     if job.inputs.environments is None:
         return {}

@@ -1,7 +1,7 @@
 """The event that started the workflow.
 
-The runner writes the payload, but the author of a pull request writes much of its content (titles, branches, who
-proposes what). Only the fields that are listed here are used, and only if their type and form are right. Protocol:
+The runner writes the payload, but the author of a pull request controls much of its content, such as titles and
+branches. Only the fields that are listed here are used, and only if their type and form are right. Protocol:
 docs.github.com, "Events that trigger workflows" and "Webhook events and payloads".
 """
 
@@ -239,8 +239,8 @@ def with_merged_base(event: Event, repository: Path) -> Event:
     GitHub makes a pull request's merge commit on the tip of its base branch; the payload's base can be weeks older. If
     the pull request's author could have made the merge commit, the payload's base is kept. The commit is certainly
     GitHub's if three things hold. The runner names it for the pull request (GITHUB_REF and GITHUB_SHA, which no step
-    can set). It is checked out. It merges the head into a commit of the fetched base branch that has the payload's
-    base.
+    can set). The commit is checked out. It merges the head into a commit of the fetched base branch that contains the
+    payload's base.
     """
     pull = event.pull
     if pull is None or event.name not in _BY_PROPOSAL or event.ref != f"refs/pull/{pull.number}/merge":

@@ -50,7 +50,7 @@ def _inside(path: str, info: ValidationInfo) -> str:
 def _folder(path: str | Path, info: ValidationInfo) -> Path:
     """Return a folder's path, checked to be safely writable.
 
-    It must neither be reached by a link, which a checkout may contain, nor be part of git's own folder.
+    The path must not lead over a link, because a checkout can contain one, or into git's own folder.
     """
     workspace, text = info.data["workspace"], _not_an_address(str(path), info)
     chosen: Path = workspace / relative(workspace, text, _what(info))

@@ -169,7 +169,7 @@ def _of_same_model(project: Project) -> Baseline | None:
 def mine(job: Job) -> Result:
     """Mine the workspace's git history into a suite.
 
-    It is written to the input ``suite``, or into the reports' folder.
+    The suite is written to the input ``suite``, or into the reports' folder.
     """
     inputs = job.inputs
     suite = real_path(inputs.workspace, inputs.suite, "input `suite`") if inputs.suite else inputs.reports / "suite"

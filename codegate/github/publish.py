@@ -26,7 +26,7 @@ _CHAT_SECONDS: Final = 15.0
 def gate_key(environment: Mapping[str, str], inputs: Inputs, *more: str) -> str:
     """Return this gate's key, which marks its posts.
 
-    It is made of the workflow, the job, the inputs that say what is gated, and ``more``.
+    The key consists of the workflow, the job, the inputs that name what is gated, and ``more``.
     """
     words = (environment.get("GITHUB_WORKFLOW", ""), environment.get("GITHUB_JOB", ""), inputs.suite or "")
     more = (inputs.config or "", inputs.baseline or "", *inputs.candidates, *more)
@@ -36,7 +36,7 @@ def gate_key(environment: Mapping[str, str], inputs: Inputs, *more: str) -> str:
 def _is_unique(workflow: str, job: str, suite: str) -> bool:
     """Return whether no other words make the same name.
 
-    The words are the names of workflow, job and suite.
+    Workflow, job and suite are joined by dashes, so other words can make the same name.
     """
     # Names of at most three parts are taken to have no suite; longer ones, a workflow and a job of one part each.
     parts, folders = workflow.split(" "), suite.split("/") if suite else []
@@ -47,8 +47,8 @@ def _is_unique(workflow: str, job: str, suite: str) -> bool:
 def publish(result: Result, job: Job) -> str | None:
     """Publish the result as configured; return the post's address.
 
-    It is the address of a comment or an issue, or None. A step that was stopped has a few seconds: it only updates an
-    existing comment.
+    The post is a comment or an issue; None if there is none. A step that was stopped has only a few seconds, so it only
+    updates an existing comment.
     """
     inputs, event, github = job.inputs, job.event, job.github
     if event is None or github is None:

@@ -60,7 +60,7 @@ NO_SECRETS: Final = (
 class Job:
     """What the action's step works with: inputs, event, GitHub, log.
 
-    ``github`` is None without token or event.
+    ``github`` is None without a token or an event.
     """
 
     inputs: Inputs
@@ -76,7 +76,7 @@ class Job:
 
     @property
     def base(self) -> str | None:
-        """Return the base commit, whose policy and limits apply."""
+        """Return the base commit, whose rules apply; None without one."""
         return self.event.base_sha if self.event is not None else None
 
 

@@ -80,9 +80,9 @@ def _commit(github: GitHub, branch: str, path: str, text: str, title: str, commi
     """Commit ``text`` to ``branch``; return False if people edited it.
 
     The commit's message names its tree. A commit with another tree was therefore written, amended or rebased by a
-    person. Its author proves nothing, because the token may be a person's. The branch is moved in one step, because
-    GitHub closes a pull request whose branch has no commit of its own. A branch that already holds the text is moved
-    only with ``renew``, because a gate costs money.
+    person. The commit's author proves nothing, because the token can belong to a person. The branch is moved in one
+    step, because GitHub closes a pull request whose branch has no commit of its own. A branch that already holds the
+    text is moved only with ``renew``, because a gate costs money.
     """
     ref, head, commits = f"heads/{branch}", "", github.repo("git/commits")
     with contextlib.suppress(NotFound):

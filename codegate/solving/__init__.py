@@ -1,7 +1,7 @@
 """Let a candidate solve a problem; return its ``Attempt``.
 
-A candidate solves by a single shot, by a loop with tools, or with an agent. The model works on a tree in memory, or in
-a sandbox that the caller opens. Only a patch of its source files goes to grading.
+A candidate solves by a single shot, by a loop with tools, or with an agent. The model works on a tree in memory; an
+agent works in a sandbox that the caller opens. Only a patch of its source files goes to grading.
 """
 
 from codegate.solving.agent import agent_attempt

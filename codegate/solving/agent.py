@@ -51,7 +51,7 @@ agent's failure."""
 class AgentFailed(InfrastructureError):
     """An agent could not work, and was not at fault.
 
-    It made no model call, or ran out of time while its calls waited for the provider or for their turn.
+    The agent made no model call, or ran out of time while its calls waited for the provider or for their turn.
     """
 
 

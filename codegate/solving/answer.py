@@ -32,7 +32,8 @@ class AnswerPatches:
 def sort_paths(base: Tree, paths: Iterable[str]) -> tuple[list[str], list[DroppedPath]]:
     """Split paths into source files and others, with reasons.
 
-    Only source files go to grading: tests are replaced by hidden ones, and configuration could alter the test run.
+    Only source files go to grading: hidden tests replace the answer's tests, and configuration could alter the test
+    run.
     """
     classifier = PathClassifier.of(base)
     sources, others = [], []

@@ -60,8 +60,8 @@ ShowContext: TypeAlias = Callable[[Problem, Tree, int | None], str]
 def show_context(problem: Problem, base: Tree, most: int | None) -> str:
     """Return a prompt's text about a problem's base tree.
 
-    It lists the files, then shows in blocks the source files that fit the statement best, and after them the public
-    tests. ``most`` limits the text's characters; the list gets a quarter of them. None: no limit.
+    The text lists the files. Then come, as blocks, the source files that fit the statement best, and the public tests.
+    ``most`` limits the text's characters; the list gets a quarter of them. None: no limit.
     """
     if most is None:
         return _context(problem, base, BUDGET, None)
@@ -97,7 +97,7 @@ def _context(problem: Problem, base: Tree, budget: int, listed: int | None) -> s
 def build_listing(base: Tree, most: int | None = None) -> str:
     """Return a list of paths for a prompt, possibly shortened.
 
-    It has at most 400 paths, and fewer if they exceed ``most`` characters.
+    The list has at most 400 paths, and fewer if they exceed ``most`` characters.
     """
     paths = [path if path.isprintable() else ascii(path) for path in base]
     shown = paths[:MAX_LISTED]

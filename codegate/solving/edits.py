@@ -117,7 +117,7 @@ def apply_edits(workspace: Workspace, parsed: ParsedEdits) -> str | None:
 def contains_code(text: str) -> bool:
     """Return whether an answer contains code.
 
-    That is an edit, a fence that is neither empty nor plain text, or two lines that look like code.
+    Code is an edit, a fenced block that is neither empty nor plain text, or two lines that look like code.
     """
     parsed = parse_edits(text)
     if parsed.edits:

@@ -72,7 +72,7 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 def _own_ignores() -> tuple[str, ...]:
     """Return git's option for the user's own ignored files.
 
-    Agents name their personal settings there, which may hold keys. Nothing else of the user's configuration counts.
+    These list agents' personal settings, which can hold keys. No other part of the user's configuration is used.
     """
     usual = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
     with contextlib.suppress(RuntimeError, OSError):  # there is no home folder, or it is unreadable
@@ -85,7 +85,7 @@ def paths_through(links: Mapping[str, str], files: Collection[str]) -> dict[str,
     """Return, by link, the paths through it that reach ``files``.
 
     ``links`` has, by a link's path, the folder to which it leads. Raises UsageError if the paths are too many, because
-    each link may lead to every file.
+    each link can lead to every file.
     """
     ordered, count, found = sorted(files), 0, dict[str, list[str]]()
     for link, folder in links.items():
@@ -175,7 +175,7 @@ def is_harness_path(path: str, candidate: CandidateSpec, problem: Problem) -> bo
 def tree_with_harness(base: Tree, candidate: CandidateSpec, problem: Problem) -> Tree:
     """Return ``base`` with the candidate's harness files.
 
-    Other harness files are removed, except files that the fix or hidden tests change.
+    All other harness files in the tree are removed, except files that the fix or hidden tests change.
     """
     files = {path: file for path, file in base.items() if not is_harness_path(path, candidate, problem)}
     folders = {folder for path in files for folder in parent_folders(path)}

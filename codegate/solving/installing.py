@@ -66,7 +66,7 @@ def agent_environment(candidate: CandidateSpec, python: str) -> Environment | No
 def server_environments(candidate: CandidateSpec, python: str) -> list[Environment]:
     """Return the environments to install MCP servers' packages in.
 
-    A pull request may name these packages, so the builds run no code of them and have no credentials of an index.
+    A pull request can name these packages, so the builds run no code of them and have no credentials of an index.
     ``python`` is the minor version of the Python that runs servers.
     """
     found = []

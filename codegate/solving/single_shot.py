@@ -16,7 +16,7 @@ def first_request(
 ) -> tuple[Message, Message]:
     """Return the system prompt and the task.
 
-    They keep to the candidate's ``max_prompt_tokens``. ``show`` returns what the task shows of the base tree.
+    Together they keep to the candidate's ``max_prompt_tokens``. ``show`` returns what the task shows of the base tree.
     """
     filled = partial(
         fill_prompts, candidate, question=problem.manifest.answer is not None, statement=problem.statement.strip()

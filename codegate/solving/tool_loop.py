@@ -29,7 +29,7 @@ def tool_loop(
 ) -> Attempt:
     """Solve a problem with tools; return the attempt.
 
-    It takes at most ``candidate.max_iterations`` model calls; ``call`` makes one, with retries and limits.
+    At most ``candidate.max_iterations`` model calls are made; ``call`` makes a call, with retries and limits.
     """
     tools = tool_specs()
     toolbox = Toolbox(Workspace(base), run_public_tests)

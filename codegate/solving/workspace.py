@@ -186,7 +186,7 @@ class Workspace:
         return file
 
     def _writable(self, path: str) -> str:
-        """Return the normalised path to write; refuse unsafe ones."""
+        """Return the normalised path to write; refuse an unsafe path."""
         name = _normal(path)
         if not is_plain_path(name) or not name.isprintable() or unicodedata.normalize("NFC", name) != name:
             self._refuse(name, "unsafe")

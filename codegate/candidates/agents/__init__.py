@@ -147,8 +147,8 @@ def mcp_servers(agent: Agent, harness: Harness) -> Iterator[tuple[str, Mapping[s
 def server_packages(agent: Agent, harness: Harness | None) -> tuple[ServerPackage, ...]:
     """Return the packages that the harness's MCP servers run from.
 
-    A server that is started from an address or a path has no package. It cannot start in the sandbox, which the report
-    on the harness's parts shows.
+    A server that is started from an address or a path has no package. Such a server cannot start in the sandbox; the
+    report on the harness's parts shows that.
     """
     servers = mcp_servers(agent, harness) if harness is not None else ()
     found = (package for _, server in servers if (package := _package(server)) is not None)

@@ -91,9 +91,9 @@ class Agent(ABC):
     """How to install, start and observe one coding agent. Stateless.
 
     Attributes:
-        name: its name in a candidate.
-        registry: where it is installed from; None: it is in the sandbox already.
-        package: its name in the registry.
+        name: the agent's name in a candidate.
+        registry: where the agent is installed from; None: it is in the sandbox already.
+        package: the agent's name in the registry.
         tried: the version that codegate was tested with.
         protocols: names of the protocols that its client speaks, the best one first.
         beside: requirements that are installed with it unless the candidate lists its own.
@@ -128,8 +128,8 @@ class Agent(ABC):
     def imports(self, path: str, text: str) -> Iterable[str]:
         """Yield patterns of the files that a harness file needs.
 
-        The patterns start at the tree's top. They cover at least the programs of MCP servers and hooks. ``text`` is the
-        file's content.
+        The patterns start at the tree's top. At least the programs of MCP servers and hooks are among the files.
+        ``text`` is the file's content.
         """
         found: Any = {}
         with contextlib.suppress(ValueError):  # the agent itself reports a broken file

@@ -58,7 +58,7 @@ class ForwardingProvider(Protocol):
 
 
 class PaidAnswerStore(SpendingLog, Protocol):
-    """A store of paid answers, by their requests' digests.
+    """A store of paid answers, by the requests' digests.
 
     ``ModelProtocol.turn`` returns this digest.
     """
@@ -92,7 +92,7 @@ class Gateway:
         call: makes a model call.
         limits: the attempt's limits.
         end: ends the agent; called when no further request can be answered.
-        paid: answers and dollars of an earlier start of the attempt; its answers count against the limits, but cost
+        paid: answers and dollars of an earlier start of the attempt. These answers count against the limits, but cost
             nothing again.
         parts: by name of a harness part, the pattern of a request's line that shows its use.
 
@@ -144,10 +144,10 @@ class Gateway:
         return bool(self._calls) or self.limited is not None
 
     def seconds(self) -> tuple[float, float]:
-        """Return the seconds of all calls, and those spent waiting.
+        """Return the seconds of all calls, and of their waiting.
 
-        Calls at the same time count once. Time is waiting while no model answers, for example during a provider's
-        retries. While the candidate's own model is called, answers of helper models do not count.
+        Calls at the same time count once. The calls are waiting while no model answers, for example between retries.
+        While the candidate's own model is called, answers of helper models do not count.
         """
         now = time.monotonic()
         calls = [(call.own, call.begun, call.sent, call.ended or now) for call in list(self._calls)]

@@ -64,8 +64,8 @@ class Meter:
     """Calls, tokens and dollars of one attempt; thread-safe.
 
     Each try of a request reserves its highest possible cost, so that concurrent requests together stay below the limit
-    of dollars. Tokens are counted after the answer: after the call that reaches their limit, only calls under way are
-    finished. Dollars that earlier starts recorded in ``ledger`` count too.
+    of dollars. Tokens are counted when the answer arrives. After the call that reaches the token limit, only calls in
+    progress are finished. Dollars that earlier starts recorded in ``ledger`` count too.
     """
 
     def __init__(self, candidate: CandidateSpec, limits: AgentLimits, ledger: SpendingLog) -> None:
@@ -127,7 +127,7 @@ class Meter:
     def take(self, request_bytes: int, usage: Usage) -> None:
         """Count an answer that an earlier start paid for.
 
-        The ledger has the answer's cost already; it no longer counts as lost.
+        The ledger has the answer's cost already. This cost no longer counts as lost.
         """
         with self._lock:
             self._lost = max(self._lost - self._cost(request_bytes, usage), Decimal(0))

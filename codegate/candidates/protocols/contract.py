@@ -20,7 +20,7 @@ class RequestRefused(Exception):
 class CleanedRequest:
     """An agent's request with only allowed parts.
 
-    ``dropped`` has the names of the other parts.
+    ``dropped`` has the names of the parts that were removed.
     """
 
     request: dict[str, Any]
@@ -30,10 +30,10 @@ class CleanedRequest:
 class ModelProtocol(ABC):
     """A model API's wire format, for requests and answers.
 
-    It has no state. Requests come from a sandbox and answers from a server: both are untrusted.
+    Stateless. Requests come from a sandbox and answers from a server; both are untrusted.
 
     Attributes:
-        name: its name in candidates and agents.
+        name: the protocol's name in candidates and agents.
         path: path of its one endpoint, below the version.
         fields: fields that a request may have. Other fields are dropped, because they set what the provider stores,
             bills or runs by itself.
@@ -90,7 +90,7 @@ class ModelProtocol(ABC):
         return [tool_name(tool) for tool in dropped]
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Split tools into those the agent and the provider run.
+        """Split tools into the agent's and the provider's tools.
 
         Raises:
             RequestRefused: ``tools`` is no list of objects.
@@ -170,7 +170,7 @@ class ModelProtocol(ABC):
     def error(self, message: str) -> dict[str, Any]:
         """Return an error object that tells clients not to retry.
 
-        It has the form of OpenAI's.
+        The object has the form of OpenAI's errors.
         """
         return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
 
@@ -179,7 +179,7 @@ def checked_objects(value: object, place: str) -> list[dict[str, Any]]:
     """Return ``value`` if it is a list of objects.
 
     Raises:
-        RequestRefused: it is anything else; the error names ``place``.
+        RequestRefused: ``value`` is anything else; the error names ``place``.
     """
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise RequestRefused(f"`{place}` is a list of objects")
@@ -189,10 +189,11 @@ def checked_objects(value: object, place: str) -> list[dict[str, Any]]:
 def check_parts(content: object, allowed: Collection[str], place: str) -> list[dict[str, Any]]:
     """Return a message's content as checked parts.
 
-    ``content`` is text, None, or a list of parts of the ``allowed`` types. ``place`` names its field in errors.
+    ``content`` is text, None, or a list of parts of the ``allowed`` types. ``place`` names the content's field in
+    errors.
 
     Raises:
-        RequestRefused: it is something else, such as an image, a file, or a reference to stored data.
+        RequestRefused: the content is anything else, such as an image, a file, or a reference to stored data.
     """
     if content is None or isinstance(content, str):
         return []

@@ -93,7 +93,7 @@ class Responses(ModelProtocol):
         return dropped
 
     def client_tools(self, tools: object) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Split tools into those the agent and the provider run.
+        """Split tools into the agent's and the provider's tools.
 
         Tools inside of namespaces are split, too.
         """
