@@ -151,7 +151,7 @@ def history(
 def next_steps(report: MineReport, *, few: bool) -> Iterator[str]:
     """Yield what to do with a mined suite.
 
-    ``few``: it has too few problems for a gate to pass.
+    ``few``: the suite has too few problems for a gate to pass.
     """
     suite = shlex.quote(str(report.out))
     if few and report.untried:

@@ -46,7 +46,7 @@ def say(*lines: str) -> None:
 def note(text: str) -> None:
     """Print lines on stderr, unless only errors are wanted.
 
-    They appear above a progress bar.
+    If there is a progress bar, the lines appear above it.
     """
     if is_quiet():
         return

@@ -218,7 +218,7 @@ def _over_budget(forecast: CandidateForecast, budget: Decimal | None) -> bool:
 def _forecasts_json(every: Sequence[CandidateForecast], options: RunOptions) -> dict[str, Any]:
     """Return the forecasts as JSON, by label.
 
-    If several candidates have a label, the candidate's key follows it.
+    If several candidates have the same label, the candidate's key follows the label.
     """
     labels = [one.spec.label for one in every]
     return {

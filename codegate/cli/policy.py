@@ -25,8 +25,8 @@ def project_by(
 ) -> Project:
     """Return the project as configured at ``commit``.
 
-    Its files are removed when the command ends. ``names`` are the candidates to run. Names and paths that are not given
-    come from the configuration.
+    The commit's files are written to a folder that is removed when the command ends. ``names`` are the candidates to
+    run. Names and paths that are not given come from the configuration.
     """
     top = Path(git(Path(), "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").strip())
     own = config_file(config)

@@ -48,7 +48,7 @@ def mine_progress() -> Iterator[Callable[["MineEvent"], None]]:
 def waiting_progress() -> Iterator[Callable[[int, int, str], None]]:
     """Yield a function that shows how much is done.
 
-    It takes the number done, the total and the current work.
+    The function takes the number done, the total and the current work.
     """
     with _shown() as show:
         yield lambda done, total, text: show(done, total, text, important=False, waiting=True)

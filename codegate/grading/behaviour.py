@@ -58,7 +58,7 @@ class Behaviour(Strict):
     def notable(self) -> bool:
         """Return whether the run did what honest code rarely does.
 
-        That is: it used the network, touched forbidden files, sent signals, or reached a limit.
+        Notable are use of the network or of forbidden files, sent signals, and a reached limit.
         """
         return bool(self.limits) or any(self.counts.get(kind) for kind in ("network", "files", "writes", "signals"))
 
@@ -74,8 +74,8 @@ class Behaviour(Strict):
 def observed_behaviour(attempted: Iterable[Attempted], crashes: Iterable[Crash], completed: Completed) -> Behaviour:
     """Return the behaviour of one test process.
 
-    It combines the records of the process's own hook (``attempted``), the exceptions of failed tests, and the limits
-    that the sandbox saw.
+    The result combines the records of the process's own hook (``attempted``), the exceptions of failed tests, and the
+    limits that the sandbox saw.
     """
     parts = [
         Behaviour(
@@ -156,7 +156,7 @@ def _lacks_processes(crash: Crash) -> bool:
 
 
 def _forbidden(crash: Crash) -> str | None:
-    """Return ``use PATH`` if an exception names a forbidden file."""
+    """Return ``use PATH`` for an exception's forbidden file, or None."""
     found = _FORBIDDEN.search(crash.message) if crash.errno in _REFUSED or "PermissionError" in crash.parents else None
     return f"use {found.group()[:200]}" if found else None
 

@@ -73,7 +73,7 @@ def _unstable_id_hint(report: TestReport, failing: Sequence[TestResult], expecte
 
 
 def broken_collection(report: TestReport, failing: Sequence[TestResult]) -> CollectionError | None:
-    """Return the first error that kept expected tests from loading.
+    """Return the first error in loading expected tests, or None.
 
     ``failing`` are the expected tests that did not pass.
     """

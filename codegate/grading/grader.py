@@ -152,8 +152,8 @@ def inspect(lease: Lease, base: Tree, changes: Changes, new_modules: frozenset[s
 
     A Python file that the compiler cannot finish within the sandbox's limits counts as an error. An error does not
     count if the file did not compile in ``base`` either. A JavaScript or TypeScript file counts only if it compiled in
-    ``base``, because only the project's own tools know what they accept. These files are not linted. ``new_modules``
-    are the top-level modules that ``changes`` add.
+    ``base``, because only the project's own tools know their syntax. JavaScript and TypeScript files are not linted.
+    ``new_modules`` are the top-level modules that ``changes`` add.
 
     Raises:
         FilesRefused: the changed files do not fit into the sandbox.

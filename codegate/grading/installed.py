@@ -44,8 +44,9 @@ __commit_id__ = commit_id = None
 def installed_files(tree: Tree) -> dict[str, TreeFile]:
     """Return, by path, the files that installing ``tree`` would add.
 
-    They are the version modules that the build configuration names, and ``METADATA`` and ``entry_points.txt`` of the
-    distribution at the tree's top. There is no metadata if the tree declares no name. No file of the tree is replaced.
+    The files are the version modules that the build configuration names, and ``METADATA`` and ``entry_points.txt`` of
+    the distribution at the tree's top. There is no metadata if the tree declares no name. No file of the tree is
+    replaced.
     """
     project = _Project(tree)
     name = project.name()
@@ -95,8 +96,8 @@ class _Project:
     def version(self, name: str) -> str:
         """Return the project's version.
 
-        It is the first valid version in the configuration, a module or the newest change log entry, else a placeholder.
-        ``name`` is the project's.
+        The first valid version is taken from the configuration, a module or the newest change log entry; else a
+        placeholder. ``name`` is the project's.
         """
         modules = (match[1] for text in self._version_sources(name) if (match := _ASSIGNED.search(text)))
         logs = (read_tree_text(self.tree, path)[:20_000] for path in self.tree if _CHANGES.fullmatch(path))

@@ -29,7 +29,7 @@ class Crash(Record):
     """An exception that ended a test or an import.
 
     Attributes:
-        exception: its class, qualified unless it is a builtin.
+        exception: name of the exception's class, qualified unless it is a builtin.
         message: its text, truncated.
         parents: the builtin classes that it derives from, itself included.
         causes: its class, and the classes of the exceptions that it was raised from or while handling.
@@ -51,8 +51,9 @@ class Phase(Record):
     """A phase of a test: set-up, call or tear-down.
 
     Attributes:
-        receipts: the tokens that marks sent in it (see ``controls/copies.py``).
-        text: the runner's description of the failure of a copy, or of a test with copies; the output lacks it.
+        receipts: the tokens that marks sent during the phase (see ``controls/copies.py``).
+        text: the runner's description of the failure of a copy, or of a test with copies. The test output lacks this
+            text.
     """
 
     kind: Literal["phase"]
@@ -84,7 +85,7 @@ class Uncaught(Record):
 class Attempted(Record):
     """Unusual actions of the process since its last such record.
 
-    ``counts`` has the attempts by kind, ``details`` the first distinct ones.
+    ``counts`` has the number of attempts by kind, ``details`` the first distinct attempts.
     """
 
     kind: Literal["behaviour"]
@@ -150,9 +151,9 @@ def read_records(data: bytes, token: str) -> Records:
 def read_frames(data: bytes, token: str, parse: Callable[[bytes], _Read | End]) -> tuple[list[_Read], int | None, bool]:
     """Return records, exit status, and whether any line was forged.
 
-    The records are those before the end record, which has the status. A line is forged if it lacks the token, or if
-    ``parse``, which reads it without the token, raises a ``ValidationError``. An unfinished last line is neither a
-    record nor a forgery.
+    The records end before the end record, which has the exit status (None without one). A line is forged if it lacks
+    the token, or if ``parse``, which reads it without the token, raises a ``ValidationError``. An unfinished last line
+    is neither a record nor a forgery.
     """
     opening = f"{token} ".encode("ascii")
     *lines, rest = data.split(b"\n")

@@ -64,7 +64,7 @@ _counting: ContextVar[RunCount | None] = ContextVar("_counting", default=None)
 
 @contextmanager
 def counted_runs(into: RunCount) -> Iterator[None]:
-    """Count this thread's runs in the block in ``into`` only."""
+    """During the block, count this thread's runs only in ``into``."""
     token = _counting.set(into)
     try:
         yield
@@ -164,8 +164,8 @@ class Sandboxes:
     def agent_python(self, environment: EnvironmentManifest) -> str:
         """Return the minor version of the Python that runs agents.
 
-        It is another Python than the environment's own, so no recipe names it: it is the image's, or this machine's
-        under bubblewrap. Raises SandboxError if no sandbox can be started.
+        Agents do not use the environment's own Python, but the image's or, under bubblewrap, this machine's. No recipe
+        names its version. Raises SandboxError if no sandbox can be started.
         """
         return self._pythons.get(manifest_key(environment), lambda: self._ask_python(environment))
 
@@ -187,7 +187,7 @@ class Sandboxes:
         Waits if another thread is building it.
 
         Raises:
-            SandboxError: it cannot be built, or a probe in it found the sandbox weaker than promised; the next
+            SandboxError: the environment cannot be built, or a probe found its sandbox weaker than promised. The next
                 call tries again.
         """
         return self._prepared.get(manifest_key(environment), lambda: self._build(environment))
@@ -239,7 +239,7 @@ class Sandboxes:
         """Yield a fresh sandbox, and close it afterwards.
 
         Raises:
-            SandboxError: it cannot be started.
+            SandboxError: the sandbox cannot be started.
         """
         prepared = self.prepare(environment)
         with self._pool.acquire(prepared, sandbox_limits(limits)) as sandbox:
@@ -327,7 +327,7 @@ def manifest_key(environment: EnvironmentManifest) -> tuple[str, ...]:
 def sandbox_limits(limits: ProblemLimits) -> SandboxLimits:
     """Return a problem's limits in the sandbox's units.
 
-    Half of the lifetime may pass while a started sandbox waits for its use. The other half is for set-up, tests and
+    Half of the lifetime may pass while a started sandbox waits for its use. The second half is for set-up, tests and
     inspection.
     """
     return SandboxLimits(

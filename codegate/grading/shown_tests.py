@@ -30,7 +30,7 @@ answer that hangs takes a whole limit for each file."""
 def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: Sandboxes) -> str:
     """Return the public tests' results as text for a model.
 
-    They run on ``base`` with the model's ``changes``. Raises SandboxError if a sandbox failed.
+    The tests run on ``base`` with the model's ``changes``. Raises SandboxError if a sandbox failed.
     """
     tree = base.overlay(changes)
     files = tuple(path for path in problem.manifest.public_tests if path in tree)
@@ -43,8 +43,8 @@ def run_public_tests(problem: Problem, base: Tree, changes: Changes, sandboxes: 
 def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxes: Sandboxes) -> OwnTests:
     """Count a model's own tests that pass with its ``patch``.
 
-    Tests among these that fail without the patch are counted too. No hidden test is in the sandboxes. Without the
-    patch, a test fails too if its file cannot be loaded.
+    The tests that pass only with the patch are counted too. A file that cannot be loaded without the patch counts as
+    failing. No hidden test is in the sandboxes.
 
     Raises:
         PatchError: ``patch`` or ``tests`` does not apply to ``base``.
@@ -70,8 +70,8 @@ def run_own_tests(problem: Problem, base: Tree, patch: str, tests: str, sandboxe
 def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> frozenset[str]:
     """Return the ids of the repository's tests that reliably pass.
 
-    They pass in two runs with the reference fix and its tests, and in one run on the base tree. Each run has half the
-    time limit of an answer. Fail-to-pass tests and quarantined ones are left out.
+    Reliable tests pass in two runs with the reference fix and its tests, and in one run on the base tree. Each run has
+    half the time limit of an answer. Fail-to-pass tests and quarantined ones are left out.
 
     Raises FilesRefused if a tree does not fit into the sandbox, and SandboxError if a sandbox failed.
     """

@@ -99,7 +99,7 @@ class CollectionError:
 
     @property
     def exception(self) -> str | None:
-        """Return the qualified name of the exception."""
+        """Return the exception's qualified name; None without exception."""
         return self.crash.exception if self.crash else None
 
 

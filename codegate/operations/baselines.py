@@ -30,8 +30,8 @@ def read_runs(folders: Sequence[Path], name: str | None) -> list[RunSamples]:
 def samples_of(run: Run, name: str | None = None) -> RunSamples:
     """Return a run's results of the candidate called ``name``.
 
-    Raises UsageError if no candidate or more than one has the name. It also refuses answers reused from earlier runs:
-    their date is wrong, and beside the earlier run they would count twice.
+    Raises UsageError if no candidate or more than one has the name. Answers reused from earlier runs are refused too:
+    their date is wrong, and together with the earlier run they would count twice.
     """
     spec = choose_candidate(run, name)
     if reused := sum(outcome.reused for outcome in run.of(spec.key())):
@@ -110,7 +110,7 @@ def check_absent(path: Path) -> None:
 def origin() -> Origin:
     """Return who makes the baseline, and at which commit.
 
-    Both come from workflow variables or from git.
+    Workflow variables or git name both.
     """
     if os.environ.get("GITHUB_ACTIONS") == "true":
         return Origin(_text(os.environ.get("GITHUB_ACTOR")), _commit(os.environ.get("GITHUB_SHA")))
@@ -146,7 +146,7 @@ def append_runs(
 ) -> tuple[tuple[HistoryEntry, ...], tuple[HistoryEntry, ...]]:
     """Append finished runs to a history, a line per candidate.
 
-    With ``name``, only this candidate's. Returns the new lines, and all lines of these runs.
+    With ``name``, only lines of this candidate are appended. Returns the new lines, and all lines of these runs.
     """
     entries = tuple(entry for run in runs for entry in _entries(run, name))
     return append_history(history, entries), entries

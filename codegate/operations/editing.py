@@ -28,7 +28,7 @@ from codegate.suite.loaded import DROPPED, DROPPED_BEFORE
 def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -> Suite:
     """Add an example problem to be edited; return the suite.
 
-    It uses the suite's first environment, and its base tree is ``bases/NAME``.
+    The problem uses the suite's first environment, and its base tree is ``bases/NAME``.
     """
     if name in suite.manifest.problems:
         raise UsageError(f"suite {suite.name} has a problem {name} already.", "Choose another name.")
@@ -89,8 +89,8 @@ def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str]
     """Record which problems a maintainer drops or keeps.
 
     ``drop`` and ``keep`` are their ids. A dropped problem is ``retired``. It stays in the suite, but runs and
-    ``validate`` leave it out. Mining gives its commit and its id to no other problem. Its quarantine is kept, because
-    the drop may be taken back.
+    ``validate`` leave it out. Mining gives its commit and its id to no other problem. The problem's quarantine is kept,
+    because a later ``keep`` can undo the drop.
     """
     place = suite.folder / "suite.yml"
     problems = {problem.id: problem for problem in suite.problems}

@@ -70,7 +70,10 @@ class CandidateForecast:
         return [expected.times(samples.fewest), expected.times(samples.most)], most
 
     def baseline(self) -> tuple[Estimate, float | None]:
-        """Return a baseline's expected and highest cost in dollars."""
+        """Return a baseline's expected and highest cost in dollars.
+
+        The highest cost is None if unknown.
+        """
         expected, worst, samples = self.dollars.expected, self.dollars.worst, self.samples.baseline
         return expected.times(samples), None if worst is None else float(worst * samples)
 

@@ -34,8 +34,9 @@ _SLUG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 def pool_suites(out: Path, suites: Sequence[Suite], repositories: Mapping[str, Path]) -> Suite:
     """Write all suites' problems as one suite; return it.
 
-    It is named after its folder ``out``, and replaces a suite there. Each problem gets the tag ``repository`` with the
-    name of its suite. ``repositories`` has the places of the base commits by a suite's name.
+    The new suite is named after its folder ``out``, and replaces a suite there. Each problem gets the tag
+    ``repository`` with the name of its suite. ``repositories`` has, by a suite's name, the repository with the suite's
+    base commits.
     """
     name = out.resolve().name
     if not _SLUG.fullmatch(name):

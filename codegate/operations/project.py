@@ -71,7 +71,7 @@ class Repository:
 
 
 def inspect_repository(repository: Path, path: str = "", sandbox: Choice = "auto") -> Repository | None:
-    """Return a repository's properties; None if it is not git's.
+    """Return a repository's properties; None for a folder without git.
 
     ``path`` is the folder of the project in it; UsageError if HEAD lacks it. ``sandbox`` is where the proposed recipes
     have to run.

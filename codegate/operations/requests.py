@@ -196,8 +196,8 @@ def resumed_project(request: RunRequest, resume: Path, project: Project) -> Proj
 def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path) -> frozenset[str]:
     """Return the keys of candidates to call without API key.
 
-    Their addresses are on this machine and named only by the run's folder ``resume``, not by the candidates ``own``.
-    Raises UsageError if only the folder names any other address, or the source of a key.
+    These candidates have addresses on this machine that only the run's folder ``resume`` names, not the candidates
+    ``own``. Raises UsageError if only the folder names another kind of address, or the source of a key.
     """
     keyless = set()
     for candidate in candidates:

@@ -55,11 +55,12 @@ class Project:
     """A suite with candidates, settings and baseline to gate them.
 
     Attributes:
-        suite: its folder; may be missing.
+        suite: the suite's folder; it may be missing.
         lock: path in the repository of the lock that pins the baseline; None without one.
         repository: where base commits are; None: where the suite says.
         transcripts: folder to which the paths of ``replay`` candidates are relative.
-        changed: parts of suite and rules that the pull request changes, for people; the base commit's are used.
+        changed: parts of suite and rules that the pull request changes, for people. The base commit's versions are
+            used.
         trusted: candidates of the configuration that decides where keys go: the base commit's, if there is one.
         pinned: the fetched baseline; ``baseline`` is one that was read from this folder.
         images: base images by Python version for runs without a baseline.
@@ -97,7 +98,7 @@ class Project:
     def floors(self) -> GatePolicy | None:
         """Return the gate's policy if it decides without a baseline.
 
-        It does if it has critical floors and no lock pins a baseline; otherwise None.
+        None if a lock pins a baseline, or if the policy has no critical floors.
         """
         return self.settings.gate if self.lock is None and self.settings.gate.decides_without_baseline else None
 
@@ -243,7 +244,7 @@ def _changed(
 ) -> tuple[str, ...]:
     """Return what a pull request changes in suite and configuration.
 
-    The result has the folder ``suite``, if HEAD and the commit ``base`` differ in it. It also has the file ``config``
+    The result has the folder ``suite``, if HEAD and the commit ``base`` differ in it. The file ``config`` is added,
     with the keys in which ``rules`` (the base's configuration) and ``proposed`` (the work tree's) differ.
     """
     differs = git(workspace, "diff-tree", "-r", "--name-only", base, "HEAD", "--", f":(top,literal){suite}")
@@ -286,9 +287,9 @@ def _settings(
     """Return the base's settings, with ``candidates`` and their prices.
 
     ``rules`` is the base commit's configuration (None if it has none), ``proposed`` the work tree's. Prices come from
-    ``rules``, then from ``proposed``. ``foreign``: a pull request chose the candidates. Then it can lower neither the
-    prices of ``rules`` nor list prices. The candidates also lose their names, which could pass the suite's answers off
-    as a model.
+    ``rules``, then from ``proposed``. ``foreign``: a pull request chose the candidates. Then these candidates cannot
+    lower the prices of ``rules`` or list prices. They also lose their names, because a name could present the suite's
+    own answers as a model's.
     """
     table = rules.prices if rules is not None else {}
     named = with_prices(candidates, {**(proposed.prices if proposed else {}), **table})
@@ -316,7 +317,7 @@ def _known_prices(
 def _trusted_prices(spec: CandidateSpec, known: Mapping[str, Prices]) -> CandidateSpec:
     """Return a candidate with prices that no pull request lowers.
 
-    They are the prices in ``known``, by model, else the list prices, else the candidate's own.
+    The prices come from ``known``, by model, else from the price list, else from the candidate.
     """
     proposed = spec.prices.helpers if spec.prices is not None else {}
     unlisted = {one.model for one in spec.helpers if list_entry(one).prices is None}

@@ -214,8 +214,8 @@ def _judge_counts(found: Mapping[str, Sequence[Outcome]], judged: RecordedJudgem
     def parts(solved: Iterable[bool], right: bool | None) -> Estimate:
         """Return the share of judged attempts with the verdict ``right``.
 
-        Only attempts whose executed result is in ``solved`` count. With ``right`` None, it is the share of verdicts
-        that agree with execution.
+        Only attempts count whose real result (solved or not) is in ``solved``. With ``right`` None, the result is the
+        share of verdicts that agree with execution.
         """
         of = [[pair for pair in entries if pair[0] in solved and pair[1] is not None] for entries in pairs]
         counts = [(sum(said == (truth if right is None else right) for truth, said in one), len(one)) for one in of]

@@ -65,7 +65,7 @@ def bug(change: ProblemOrigin | ProblemView) -> Title:
 def links(change: ProblemOrigin | ProblemView) -> dict[str, str]:
     """Return a change's pages on GitHub, by link text.
 
-    They are its pull request, commit and issues.
+    These are the pull request, the commit and the issues.
     """
     if change.project is None or not _PROJECT.fullmatch(change.project):
         return {}

@@ -1,6 +1,6 @@
 """Render the report as a comment on GitHub.
 
-It has what a reviewer needs, and links to the rest. Tables are cut between rows until the comment fits.
+The comment has what a reviewer needs, and links to the rest. Rows are left out until the comment fits.
 """
 
 import re
@@ -61,8 +61,8 @@ def render_comment(
 ) -> str:
     """Render the report as Markdown of at most ``limit`` bytes.
 
-    It names ``commit``, links to ``run_url`` and shows ``notes``, a sentence each. With ``claimed``, it warns that a
-    stranger's commit controlled the run and its figures.
+    The comment names ``commit``, links to ``run_url`` and shows ``notes``, a sentence each. With ``claimed`` it warns
+    that a stranger's commit controlled the run and its figures.
     """
     view = replace(view, verdicts=worst_first(view.verdicts))
     if claimed:  # a stranger's result must not choose where links lead

@@ -32,8 +32,8 @@ Samples = Mapping[str, Sequence[GradedSample]]
 class Correctness:
     """Pass rates in 0..1, and the mean score in 0..100.
 
-    ``pass_at_k`` is the chance that at least one of k samples passes, ``pass_hat_k`` that all do. Both count only
-    problems with k samples.
+    ``pass_at_k`` is the chance that at least one of k samples passes, ``pass_hat_k`` that all do. Both values count
+    only problems with k samples.
     """
 
     pass_at_1: Estimate

@@ -28,8 +28,8 @@ class Evidence:
     """What a report needs besides runs and verdicts.
 
     ``calls`` counts model calls by run id and candidate key. ``judged`` has each run's judgements by run id.
-    ``transcripts`` and ``problems`` are functions that read them. ``baseline`` and ``harness`` belong to the pinned
-    candidate.
+    ``transcripts`` and ``problems`` are functions that read conversations and problem records. ``baseline`` and
+    ``harness`` belong to the pinned candidate.
     """
 
     terms: ReportTerms = field(default_factory=ReportTerms)
@@ -95,7 +95,7 @@ def _judged(journals: Sequence[Journal]) -> dict[str, RecordedJudgements]:
 def terms_of(settings: Config) -> ReportTerms:
     """Return the prices, weights and limits of a configuration.
 
-    A model that a candidate prices itself is left out: a run has that price.
+    A model is left out of the prices if a candidate sets another price for it; runs have that price.
     """
     table = settings.prices
     priced = ((one.model, one.prices.model_dump(exclude={"helpers"})) for one in settings.candidates if one.prices)

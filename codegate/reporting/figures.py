@@ -139,8 +139,8 @@ def cell(value: Cell) -> str:
 def attempted(value: BehaviourView | None) -> str:
     """Summarise the tested code's unusual actions, such as connections.
 
-    Without any it is ``nothing``; ``UNKNOWN`` if they were not recorded. A note says if the process was not watched
-    inside.
+    Without any it is ``nothing``; ``UNKNOWN`` if they were not recorded. A note says if no hook watched the process
+    from inside.
     """
     if value is None:
         return UNKNOWN

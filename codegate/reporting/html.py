@@ -39,7 +39,7 @@ def interval_plot(verdict: Verdict) -> dict[str, float] | None:
 def row_tags(cells: tuple[Cell, ...], excluded: str | None) -> str:
     """Return the names of filters that show a problem's row.
 
-    They are separated by blanks. ``excluded`` is the reason why the problem did not run, or None.
+    Blanks separate the names. ``excluded`` is the reason why the problem did not run, or None.
     """
     statuses = {cell.status for cell in cells}
     tags = {

@@ -32,7 +32,7 @@ _AGAIN: Final = (
 def render_json(view: ReportView) -> str:
     """Render the whole view as JSON in ASCII.
 
-    It has no ``<``, ``>`` and ``&``, so that it is inert in a page and in a log. Keys are the fields of
+    The text has no ``<``, ``>`` and ``&``, so that it is inert in a page and in a log. Keys are the fields of
     ``reporting.view`` and of ``gating.Verdict``; unknown values are null.
     """
     document = {

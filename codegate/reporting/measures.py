@@ -39,10 +39,12 @@ class Costs:
     """A candidate's costs (US dollars) and times (seconds); None: unknown.
 
     Attributes:
-        attempts: attempts that a model answered, graded or not: all were paid for, reused ones in an earlier run.
+        attempts: number of attempts that a model answered, graded or not. All were paid for, reused attempts in an
+            earlier run.
         priced: number of attempts with a known cost.
         model_usd: cost of the priced attempts; None without any.
-        sandbox_seconds: time in sandboxes, for grading and the model's own test runs, without the wait for a free one.
+        sandbox_seconds: time in sandboxes, for grading and the model's own test runs, without the wait for a free
+            sandbox.
         sandbox_usd: None without a declared rate.
         total_usd: model and sandbox (only the model without a declared rate); None unless every attempt is priced.
         lost_calls: model calls of failed tries and of conversations without a result, at unknown cost; with any,
@@ -68,11 +70,11 @@ class Costs:
 class Measures:
     """All measures of one candidate.
 
-    They are defined in ``MEASURES``. Units are shares in 0..1, seconds and US dollars.
+    ``MEASURES`` defines most of them. Units are shares in 0..1, seconds and US dollars.
 
     Attributes:
         correctness: pass@1, pass@k, pass^k and the mean score.
-        tests_passed: passed tests of all graded attempts; ``tests_total`` are the expected ones.
+        tests_passed: number of passed tests of all graded attempts; ``tests_total`` is the number of expected tests.
         calls_answered: share of all model calls that belong to an attempt; retries lower it.
         turns: by turn of the tool loop; empty for one shot.
         failures: failure classes, compared with the baseline's.
@@ -176,7 +178,7 @@ class Measure:
     """One measure's definition: how to compute and show it.
 
     Attributes:
-        name: its field of ``Measures``, and so of the JSON and CSV reports.
+        name: the measure's field in ``Measures``, and so in the JSON and CSV reports.
         of: the noun that n counts, such as ``attempts``.
         combine: makes the estimate from the values by problem.
         take: returns an outcome's value (for a share, part and whole), or None if the outcome does not count.

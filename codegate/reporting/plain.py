@@ -27,8 +27,8 @@ _UNSHOWABLE = re.compile(
 def plain(text: str) -> str:
     """Remove control characters and characters that hide others.
 
-    These include escape sequences and characters that reorder text. Line ends of every kind become a line feed, and
-    other characters that cannot be shown U+FFFD. Tabs stay.
+    Escape sequences and characters that reorder text are removed as well. Line ends of every kind become a line feed,
+    and other characters that cannot be shown U+FFFD. Tabs stay.
     """
     text = _SEQUENCES.sub("", text)
     text = _LINE_ENDS.sub("\n", text)

@@ -50,7 +50,8 @@ class TextBudget:
     def take(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
         """Return ``text`` as plain text, shortened with a note.
 
-        It has at most ``limit`` characters, of the text's ``head`` or ``tail``, and no more than the budget has left.
+        The result has at most ``limit`` characters, from the text's ``head`` or ``tail``, and no more than the budget
+        has left.
         """
         limit = min(limit, self.characters)
         short = text[:limit] if keep == "head" else text[len(text) - min(limit, len(text)) :]

@@ -37,7 +37,7 @@ class ReviewedProblem:
     """One problem on the review page, with unescaped texts.
 
     ``facts`` describe it, by label. ``fail_to_pass`` has the tests that fail without the fix; the flag says that the
-    test does not even exist without it.
+    test does not even exist without the fix.
     """
 
     id: str

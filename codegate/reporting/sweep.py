@@ -53,8 +53,8 @@ _Combinations = Mapping[tuple[str, ...], _Samples]
 class SettingScore:
     """Pass rate and score with one value of a setting.
 
-    Both are averaged over the other settings. If ``setting`` is "", ``value`` is a combination of values of all
-    settings.
+    Pass rate and score are averaged over all other settings. If ``setting`` is "", ``value`` is a combination of values
+    of all settings.
     """
 
     setting: str
@@ -240,8 +240,8 @@ def _score(setting: str, value: str, sides: Sequence[_Samples]) -> SettingScore:
 def _paired(combinations: _Combinations, place: int, first: str, value: str) -> dict[str, list[TwoByTwo]]:
     """Count passes with two values of a setting, by problem.
 
-    A problem has one table for each combination of the other settings. Its first row is of ``value``, its second of
-    ``first``, with equal numbers of samples. ``place`` is the setting's index in a combination.
+    A problem has one table for each combination of the other settings. A table's first row is for ``value``, its second
+    row for ``first``, with equal numbers of samples. ``place`` is the setting's index in a combination.
     """
     found: dict[str, list[TwoByTwo]] = {}
     for key, before in combinations.items():

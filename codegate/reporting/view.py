@@ -147,7 +147,7 @@ class JudgeCounts:
     """How a judge's verdicts on a candidate agree with execution.
 
     Attributes:
-        judge: its label.
+        judge: the judge's label.
         unclear: attempts without a verdict of the judge; no other field counts them.
         agreement: attempts on which judge and execution agree.
         broken_passed_share: share of broken attempts that the judge passes.
@@ -178,7 +178,7 @@ class CandidateView:
         contamination: signs that the model has read the answers before, a sentence each.
         judged: a judge's verdicts against execution; None without a judge.
         refused: parts of its agent's requests that the gateway did not pass on, with counts.
-        harness: the number of harness parts that it used, and the names of the unused ones; empty without a harness.
+        harness: text with the number of used harness parts and the names of unused parts; empty without a harness.
         harness_changes: the difference from the baseline's harness, as lines of a unified diff.
         agent_prompt: the system prompt and tools common to all of its attempts, with digests; empty if unknown.
     """

@@ -23,9 +23,9 @@ class WeightedScore:
     """A candidate's weighted score, and its parts.
 
     Attributes:
-        points: 0..100, unknown without a graded problem. At an end of the interval all parts are at their worse or
-            better end, so it is wider than a 95 % interval. n counts the problems.
-        parts: all five, the unknown ones too.
+        points: 0..100, unknown without a graded problem. At each end of the interval all parts are at their worse, or
+            all at their better end, so the interval is wider than a 95 % interval. n counts the problems.
+        parts: all five parts, including unknown ones.
         left_out: names of the unknown parts; the weights of the others are scaled up to replace theirs.
     """
 
@@ -88,7 +88,7 @@ def weighted_score(
 def _falling(measure: Estimate, half: float) -> Estimate:
     """Return points for a measure where less is better.
 
-    They are 100 at 0 and 50 at ``half``, and never 0.
+    The points are 100 at 0 and 50 at ``half``, and never 0.
     """
 
     def points(value: float) -> float:

@@ -35,7 +35,7 @@ TestKey = tuple[str, str]
 
 
 class UnreadableTests(SandboxError):
-    """The tests in hidden test files could not be found."""
+    """The search for the tests in hidden test files failed."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class OriginalTests:
     units: Mapping[TestKey, EditableTest]
 
     def owners(self, test: str) -> list[EditableTest]:
-        """Return the tests that may have a run's test id.
+        """Return the tests that a run's test id can mean.
 
-        There are several if classes may inherit tests, or if titles are not known before the run.
+        There are several if classes can inherit tests, or if titles are not known before the run.
         """
         file, _, name = test.partition("::")
         language = path_language(file)
@@ -162,7 +162,7 @@ class Copies:
     def settings(self) -> dict[str, object]:
         """Return settings for the test driver.
 
-        They do not say which variants are copies and which are original tests.
+        The settings do not reveal which variants are copies and which are original tests.
         """
         return {"mark": self.mark, "variants": sorted(self.variants)}
 
@@ -193,10 +193,10 @@ class Copies:
         return (found[1], test.replace(found[0], "", 1), test[: test.rfind("::", 0, found.start())]) if found else None
 
     def mark_keys(self, test: str) -> list[str | TestKey]:
-        """Return the keys in ``marks`` that a test may have.
+        """Return the possible keys in ``marks`` of a test.
 
-        The key is the random word in the id ``test``. An id without one gives file and name of each test that may have
-        it.
+        If the id ``test`` has a random word, that is the key. Otherwise the keys are file and name of each test that
+        can have this id.
         """
         found = self.split_id(test)
         return [found[0]] if found else [(unit.file, unit.name) for unit in self.originals.owners(test)]

@@ -196,8 +196,8 @@ def draw_separate_controls(
 ) -> RunControls:
     """Return controls for a second run, of tests without copies.
 
-    They change the tests that have no flip in ``beside``, the controls of the first run. There are no copies: the tests
-    themselves are changed, and the other tests only get marks.
+    Tests that have no flip in ``beside``, the controls of the first run, are changed themselves; there are no copies.
+    All other tests only get marks.
     """
     audit = problem.manifest.controls or ControlAudit(tried=0)
     left = {test: names for test, names in audit.flips.items() if test not in beside.flips}
@@ -337,7 +337,7 @@ def with_surviving_copies(controls: RunControls, separated: SeparatedRun) -> lis
 def _fails(copy: CopyResult, names: frozenset[str]) -> bool:
     """Return whether a copy failed early enough.
 
-    It has to fail no later than with the reference fix. ``names`` are the names of the test's recorded flips.
+    Early enough is: no later than with the reference fix. ``names`` are the names of the test's recorded flips.
     """
     ends = {flip.ends for flip in copy.flips if flip.name in names}
     failed = copy.result is not None and copy.result.failed
