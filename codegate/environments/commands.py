@@ -111,7 +111,7 @@ class Commands:
                 for one in reader._resolve(piece, folder, depth) if folder != ELSEWHERE else ():
                     before = "\n".join(filter(None, [*earlier, *pieces[:index], one.before, *(")" * len(outer))]))
                     left_out = one.left_out
-                    if STRUCTURE.search(before):  # only running it would show what a branch or a loop does
+                    if STRUCTURE.search(before):  # only a run would show what a branch or a loop does
                         clause = f"what goes before `{shorten(shlex.join(one.words))}`: it has a branch or a loop"
                         before, left_out = "", (*left_out, clause)
                     own = {name: value for name, value in reader.env.items() if self.env.get(name) != value}
@@ -133,7 +133,7 @@ class Commands:
         while match := _SET.match(piece):
             lost: list[str] = []
             for name, _, value in (word.partition("=") for word in _split(self._expand(match[1], lost))):
-                if lost:  # it may be a path of CI's machine, such as $HOME/bin:$PATH
+                if lost:  # the variable may be a path of CI's machine, such as $HOME/bin:$PATH
                     left_out.append(f"the variable `{name[:60]}`: {lost[0]}")
                 else:
                     env[name] = value

@@ -172,7 +172,7 @@ def nearest_version(tool: str, version: str, has: Has) -> str:
     """Return the available version nearest to ``version``.
 
     ``has`` checks whether a version is available. Of two equally near ones, the newer is returned. If none is
-    available, ``version`` is.
+    available, ``version`` is returned.
     """
     first = _FIRST.get(tool, "")
     wanted = re.match(r"\d+", version.removeprefix(first))

@@ -48,7 +48,7 @@ def mine_repository(
     well. ``progress`` is called from the calling thread only.
 
     Raises:
-        UsageError: the repository cannot be mined, an option is wrong, or ``out`` holds something else.
+        UsageError: the repository cannot be mined, an option is wrong, or ``out`` holds something that is no suite.
         InfrastructureError: sandboxes, package index or disk failed.
         Interrupted: stopped by the user; nothing was written.
     """

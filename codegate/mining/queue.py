@@ -175,7 +175,7 @@ class Queue:
         self.recent: datetime | None = None
         self.first: tuple[BuiltProblem | Rejected, ...] = ()
         self.profile = Profile()
-        self.trying: dict[str, tuple[Prospect, Steps]] = {}  # by thread
+        self.trying: dict[str, tuple[Prospect, Steps]] = {}  # by name of the thread
         self.futures: dict[str, Future[_Ending]] = {}  # by commit
         self.ended = 0
         self.started = time.monotonic()
@@ -272,7 +272,7 @@ class Queue:
             end = Rejected("unreadable", f"{type(error).__name__}: {error}"[:300])
         if self.builder.stop.is_set() and isinstance(
             end, Rejected
-        ):  # its runs were cut off, so its reason is not known
+        ):  # the runs were cut off, so the reason is not known
             return _cut_off(steps)
         if self.ledger is not None:
             self.ledger.record(prospect, end)

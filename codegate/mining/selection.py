@@ -40,7 +40,8 @@ def write_selection(suite: Suite, out: Path, size: int, seed: int = 0) -> Suite:
     """Write the chosen problems as a suite; return it.
 
     Raises:
-        UsageError: the suite has no active problem, ``out`` holds something else, or is the suite itself.
+        UsageError: the suite has no active problem, ``out`` holds something that is no suite, or is the folder of
+            ``suite``.
         InfrastructureError: the disk could not be written.
     """
     if out.resolve() == suite.folder.resolve():

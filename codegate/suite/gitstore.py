@@ -37,7 +37,7 @@ def open_store(*, bare: bool = True) -> Iterator[Path]:
             tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
             _held(Path(name)) as folder,
         ):
-            # What `git init` makes, without the time of a process.
+            # These files are what `git init` makes, without the time of a process.
             for part in ("objects", "refs"):
                 (folder / ("" if bare else ".git") / part).mkdir(parents=True)
             (folder / ("" if bare else ".git") / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
@@ -86,7 +86,7 @@ def store_trees(store: Path, trees: Sequence[Tree]) -> None:
     try:
         git(store, "fast-import", "--quiet", stdin=bytes(stream))
     except GitError as error:
-        # Its input is well-formed, so the disk has failed.
+        # The input is well-formed, so the disk has failed.
         raise InfrastructureError(error.cause, "Free some space or set TMPDIR.") from error
 
 

@@ -231,7 +231,7 @@ def _tables_at(place: Sequence[int | str], schema: dict[str, Any]) -> list[dict[
             else table.get("properties", {}).get(part, table.get("additionalProperties"))
             for table in tables
         ]  # fmt: skip
-        # Where a table can be one of several, the place names the one that was tried: it is no key.
+        # If a table can be one of several types, the place names the type that was tried, which is no key.
         tables = [found for one in inner if isinstance(one, dict) for found in _tables(one, schema)] or tables
     return tables
 

@@ -195,7 +195,7 @@ def _hunk(lines: list[str], position: int, *, new: bool, gone: bool) -> Hunk:
     while end > position + 1 and not lines[end - 1].strip("\r"):
         end -= 1
     _check_rest(lines, end)
-    blank = "+" if new else "-" if gone else " "  # in a file that is new or gone, nothing else can be meant
+    blank = "+" if new else "-" if gone else " "  # in a new or removed file, an unmarked line has no other meaning
     body = [_marked(line, blank) for line in lines[position + 1 : end]]
     if not body:
         raise PatchError(f"the patch does not apply: its hunk at line {position + 1} has no lines.")

@@ -88,7 +88,7 @@ class JavaScriptReader(StatementReader):
             yield _branch(_bindings(pattern, row), pattern, row, body)
 
     def _table(self, table: "Node | None", before: tuple[Step, ...]) -> Iterator["Node"]:
-        # It is an array, or an object's keys, values or entries.
+        # The table is an array, or an object's keys, values or entries.
         listed = re.fullmatch(r"Object\.(entries|keys|values)", text_of(field(table, "function")))
         if listed:
             table = next(iter(children_of(table, "arguments")), None)
@@ -271,7 +271,7 @@ def _result(function: "Node") -> str:
 
 
 def _loop(statement: "Node") -> "tuple[Node | None, Node | None, Node | None]":
-    """Return variables, table and body of a loop, or Nones."""
+    """Return a loop's variables, table and body, or three Nones."""
     if statement.type == "for_in_statement":
         return field(statement, "left"), field(statement, "right"), field(statement, "body")
     call = whole_call(statement)

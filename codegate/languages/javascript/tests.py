@@ -223,7 +223,8 @@ class JavaScriptDialect(Dialect):
     def _bound_for_all(self, statement: "Node", declared: frozenset[str]) -> frozenset[str]:
         """Return the names that a top-level statement declares or sets.
 
-        Empty if it declares tests. A name that is assigned, but not declared, counts only if it is not in ``declared``.
+        Empty if it declares tests. An assigned name counts only if it is not in ``declared``, the names that the file
+        declares.
         """
         if role_of(whole_call(statement)) or declares_tests(statement):
             return frozenset()

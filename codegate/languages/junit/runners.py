@@ -67,8 +67,8 @@ class JUnit(Runner):
 def read_reports(records: bytes, token: str) -> tuple[list[TestResult], int | None, tuple[CollectionError, ...], bool]:
     """Return tests, exit status, unreadable reports, and a forgery flag.
 
-    The flag tells whether records were forged. The status is None if no record has it. With more than 50,000 tests,
-    tests and unreadable reports are empty and the status is None.
+    The flag tells whether records were forged, for example because they lack ``token``. The status is None if no record
+    has it. With more than 50,000 tests, tests and unreadable reports are empty and the status is None.
     """
     reports, status, forged = read_frames(records, token, _RECORD.validate_json)
     found: list[TestResult] = []

@@ -1,4 +1,4 @@
-"""Rust, by Cargo, in recorded builds only."""
+"""Rust, by Cargo; tests run in recorded builds only."""
 
 from typing import Final
 

@@ -136,7 +136,7 @@ def _confirmed(
 def _raising(line: Line, kept: Values) -> str:
     """Return the statement that raised an error, or "".
 
-    Also "" for the last statement of ``line``. ``kept`` are the values that a probe of ``line`` recorded.
+    Return "" also if it is the last statement of ``line``. ``kept`` are the values that a probe of ``line`` recorded.
     """
     at = next((-1 - place for place, _ in kept if place < 0), len(line.steps))
     return line.steps[at].text if at < len(line.steps) - 1 else ""

@@ -116,7 +116,7 @@ def find_causes(
     for test in flaky:
         for what, report in varied:
             if test in report.unsteady and "load" not in what.causes:
-                causes[test] = "random"  # its repetitions ran under the same conditions
+                causes[test] = "random"  # the repetitions ran under the same conditions
             elif _differs(test, first, report):
                 by_chance: set[Cause] = {"random"} if test in report.unsteady else set()
                 suspects.setdefault(test, set()).update(what.causes, by_chance)

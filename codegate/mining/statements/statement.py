@@ -1,6 +1,6 @@
 """Write a statement from quotations and executed examples.
 
-People's words are quoted unchanged, or not shown. A statement needs an executed example, or enough words that keep the
+People's words are quoted unchanged, or not shown. A statement needs an executed example, or enough words that obey the
 leak rules (``leak_rules.py``).
 """
 

@@ -57,7 +57,7 @@ class FixVocabulary:
 
 
 def vocabulary(cut: Cut) -> FixVocabulary:
-    """Return the words that the source part of ``cut`` adds."""
+    """Return the words that the fix of ``cut`` adds."""
     blocks = tuple(tuple(token.lower() for token in _TOKEN.findall(_as_read(block))) for block in _added_blocks(cut))
     # A plain word ("over", "short") may be English in a statement, even if the fix uses it as a name.
     words = {word for word in IDENTIFIER.findall(added_text(cut)) if _CODE_LIKE.search(word)}

@@ -122,7 +122,7 @@ def _mbpp(row: Mapping[str, object], place: str) -> _Task:
         body = ast.parse(task.code).body
         for one in (*task.test_list, *task.test_imports, task.test_setup_code):
             ast.parse(one)
-        plus = ast.unparse(ast.parse(task.test))  # its strings are on one line each, so it can be indented
+        plus = ast.unparse(ast.parse(task.test))  # each string is on one line now, so the code can be indented
     except (SyntaxError, ValueError, MemoryError) as error:
         raise UsageError(f"the task is no Python: {error}.") from error
     functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
