@@ -104,7 +104,7 @@ class Grader:
 
     def __init__(self, folder: Path, backend: BubblewrapBackend) -> None:
         place, self.repository = make_suite(folder, ("single", "functions"))
-        add_controls(place, self.repository, backend)
+        add_controls(place, self.repository)
         self.suite = load_suite(place)
         self.problems = {problem.id: problem for problem in self.suite.problems}
         self.sandboxes = Sandboxes.of(self.suite, backend, self.repository)

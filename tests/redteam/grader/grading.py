@@ -1,28 +1,24 @@
 """Patches through ``codegate grade``, many in one run."""
 
 import json
-import subprocess
-import sys
+import os
 import tempfile
-import threading
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from codegate.grading import Sandboxes
-from codegate.sandbox import Backend, check_choice, select_backend
-from codegate.suite import Problem, load_base, load_suite, make_patch, update_problem
+from codegate.suite import load_base, load_suite, make_patch, update_problem
 from tests.grading.worlds import with_controls
+from tests.kit.command import FORKER
 from tests.kit.problem import changes
+from tests.kit.unboxed import Unboxed, UnboxedSandboxes
 from tests.redteam.grader.projects import PROJECTS, Files, make_suite
 from tests.redteam.grader.sources.forms import FORMS
 
 JOBS: Final = 2
 _SECONDS_EACH: Final = 60.0
-_HOME: Final = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class Answer:
 
 
 def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
-    """Hand in the submissions in one run of the real command; yield each answer as it comes.
+    """Hand in the submissions in one run of the real command; yield the answers.
 
     Raises:
         RuntimeError: the command did not answer all of them.
@@ -71,34 +67,27 @@ def grade(submissions: Iterable[Submission], sandbox: str) -> Iterator[Answer]:
     with tempfile.TemporaryDirectory(prefix="redteam-") as name:
         folder = Path(name)
         suite, repository = make_suite(folder, {one.project: None for one in wanted})
-        with closing(select_backend(check_choice(sandbox), "redteam")) as backend:
-            add_controls(suite, repository, backend)
+        add_controls(suite, repository)
         predictions = folder / "predictions.jsonl"
         predictions.write_text("".join(f"{json.dumps(_prediction(one))}\n" for one in wanted))
-        command = [
-            sys.executable, "-m", "codegate", "grade", str(suite), "--predictions", str(predictions), "--json",
-            "--sandbox", sandbox, "--jobs", str(JOBS), "--repository", str(repository),
-        ]  # fmt: skip
-        with (
-            (folder / "errors").open("w+b") as errors,
-            subprocess.Popen(command, cwd=_HOME, stdout=subprocess.PIPE, stderr=errors) as process,
-        ):
-            assert process.stdout is not None
-            watch = threading.Timer(120 + _SECONDS_EACH * len(wanted), process.kill)
-            watch.start()
-            try:
-                answered = 0
-                for one, line in zip(wanted, process.stdout, strict=False):
-                    answered += 1
-                    yield _answer(one, json.loads(line))
-            finally:
-                watch.cancel()
-                process.terminate()
-            if answered < len(wanted):
-                process.wait()
-                said = (folder / "errors").read_text("utf-8", "replace").strip()[-500:]
-                message = f"{answered} of {len(wanted)} answers, then: {said}"
-                raise RuntimeError(message)
+        words = (
+            "--predictions",
+            predictions,
+            "--json",
+            "--sandbox",
+            sandbox,
+            "--jobs",
+            JOBS,
+            "--repository",
+            repository,
+        )
+        seconds = 120 + _SECONDS_EACH * len(wanted)
+        done = FORKER.run("grade", suite, *words, cwd=folder, environment=os.environ, seconds=seconds)
+        lines = done.stdout.splitlines()
+        yield from (_answer(one, json.loads(line)) for one, line in zip(wanted, lines, strict=False))
+        if len(lines) < len(wanted):
+            message = f"{len(lines)} of {len(wanted)} answers, then: {done.stderr.strip()[-500:]}"
+            raise RuntimeError(message)
 
 
 def patch_of(submission: Submission) -> str:
@@ -106,25 +95,22 @@ def patch_of(submission: Submission) -> str:
     return make_patch(PROJECTS[submission.project].tree, changes(submission.files))
 
 
-def add_controls(place: Path, repository: Path, backend: Backend) -> None:
+def add_controls(place: Path, repository: Path) -> None:
     """Find the flips that each reference fix fails, and write them into the suite.
+
+    No attack runs here, so folders do in place of sandboxes: they take a quarter of the time.
 
     Raises:
         RuntimeError: no flip fails a reference fix, so that the tests of its problem may fail anyway. ``FORMS`` are
             for honest patches, which show that theirs pass.
     """
     suite = load_suite(place)
-    sandboxes = Sandboxes.of(suite, backend, repository)
-
-    def find(problem: Problem) -> Problem:
-        found = with_controls(problem, load_base(suite, problem, repository), sandboxes)
-        if not (found.manifest.controls and found.manifest.controls.flips) and problem.id not in FORMS:
-            raise RuntimeError(problem.id)
-        return found
-
-    with closing(sandboxes), ThreadPoolExecutor(JOBS) as pool:
-        for problem in pool.map(find, suite.problems):
-            suite = update_problem(suite, problem)
+    with closing(Unboxed()) as own:
+        for problem in suite.problems:
+            found = with_controls(problem, load_base(suite, problem, repository), UnboxedSandboxes(own))
+            if not (found.manifest.controls and found.manifest.controls.flips) and problem.id not in FORMS:
+                raise RuntimeError(problem.id)
+            suite = update_problem(suite, found)
 
 
 def _prediction(submission: Submission) -> dict[str, str]:
