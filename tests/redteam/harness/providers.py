@@ -11,15 +11,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 import urllib.parse
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any, Final
 
-from tests.kit.command import FORKER, ROOT
+from tests.kit.command import FORKER, Done
 from tests.kit.http import Reply, Request, Server
 from tests.redteam.battery import Row
 from tests.redteam.harness.place import Place, build
@@ -220,7 +217,7 @@ def _candidate(url: str, kind: str, sdk: str) -> dict[str, Any]:
     }
 
 
-def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: str) -> CompletedProcess[bytes]:
+def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: str) -> Done:
     # The run itself reaches no package index, so its environment has to be there.
     words = ("run", "suite", "--candidate", "empty", "--samples", "1", "--no-gate", "--no-precheck", "--out", "ready")
     ready = FORKER.run(*words, "--sandbox", sandbox, cwd=place.home, environment=os.environ)
@@ -235,7 +232,6 @@ def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: 
     environment = {
         **os.environ,
         **KEYS,
-        "PYTHONPATH": str(ROOT),
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "OPENAI_LOG": "debug",
         "ANTHROPIC_LOG": "debug",
@@ -244,10 +240,9 @@ def _asked(place: Place, sandbox: str, candidates: list[dict[str, Any]], proxy: 
         **dict.fromkeys(("NO_PROXY", "no_proxy"), ""),
     }
     options = ("--config", "own.yml", "--sandbox", sandbox, "--out", "out", "--no-gate", "--no-precheck", "--json")
-    return subprocess.run(
-        [sys.executable, "-m", "codegate", "run", *options], cwd=place.home, env=environment, input=b"",
-        capture_output=True, timeout=240, check=False,
-    )  # fmt: skip
+    # Each SDK looks at the variable of its log when it is loaded, and the process that forks has loaded one.
+    log = "from openai._utils._logs import setup_logging; setup_logging()"
+    return FORKER.run("run", *options, cwd=place.home, environment=environment, seconds=240, before=log)
 
 
 def _keys_of(folder: Path) -> dict[str, str]:
@@ -257,18 +252,18 @@ def _keys_of(folder: Path) -> dict[str, str]:
     return {c.key(): f"{c.model}@{c.provider}" for c in load_run(folder).manifest.candidates}
 
 
-def _searched(place: Place, done: CompletedProcess[bytes], elsewhere: _Server) -> dict[str, list[str]]:
+def _searched(place: Place, done: Done, elsewhere: _Server) -> dict[str, list[str]]:
     """Return, by search, what was found that should not be there."""
 
     def forms(data: bytes) -> list[str]:
         return [form for key in KEYS.values() for form in leaks(data, key)]
 
     said = done.stdout + done.stderr
-    lines = said.decode("utf-8", "replace").replace("\r", "\n")
+    lines = said.replace("\r", "\n")
     files = [path for path in sorted((place.home / "out").rglob("*")) if path.is_file()]
     return {
         "secrets-in-files": [f"{path.name}: {form}" for path in files for form in forms(path.read_bytes())],
-        "secrets-in-output": forms(said) + ["a traceback"] * (b"Traceback" in said),
+        "secrets-in-output": forms(said.encode()) + [f"'{word}'" for word in ("Traceback", "DEBUG]") if word in said],
         "secrets-in-the-environment-of-git": forms((place.home / "git-environment").read_bytes()),
         "commands-in-output": re.findall(r"^\s*::\w.*|.*##\[.*|.*[\x1b\u202e].*", lines, re.MULTILINE),
         "requests-to-another-address": elsewhere.asked,
