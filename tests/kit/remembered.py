@@ -19,6 +19,7 @@ from codegate.grading import Grade, Sandboxes, grade
 from codegate.grading import sandboxes as opening
 from codegate.running import attempt, predictions, readiness
 from codegate.sandbox import Assurance, Backend, PreparedEnvironment, preflight
+from codegate.sandbox.bubblewrap import BubblewrapEnvironment
 from codegate.suite import Problem, Tree
 
 FOUND: Final = "CODEGATE_TESTS_FOUND"
@@ -36,9 +37,13 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
 
     def look(backend: Backend, environment: PreparedEnvironment) -> Assurance:
         programs = [os.environ.get(name) for name in ("PATH", "DOCKER_HOST")]
-        key = ["preflight", backend.name, type(backend).__name__, environment.identity, programs]
+        # As in ``Sandboxes``: environments of one base hold the same, whatever is installed in them.
+        base: object = environment.identity
+        if isinstance(environment, BubblewrapEnvironment):
+            base = environment.tools.content, environment.interpreter, environment.toolchains
+        key = ["preflight", backend.name, type(backend).__name__, base, programs]
         kept = _kept(folder, key, lambda: preflight(backend, environment).model_dump_json().encode())
-        return Assurance.model_validate_json(kept)
+        return Assurance.model_validate_json(kept).model_copy(update={"environment": environment.identity[:200]})
 
     show = inputs._look  # replaced below
 
