@@ -1,12 +1,14 @@
 """Marks and copies of Go's tests: what is found, what is caught, who is left alone."""
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 
 import pytest
 from _pytest.mark import ParameterSet
 
 from codegate.grading import Sandboxes
 from codegate.grading.controls.copies import SiteFlip, make_copies, read_originals
+from codegate.suite import ControlAudit
 from tests.grading.go_patches import BUG, FIX, FORMS, HONEST, HOSTILE, IMPORTED, ORACLES, PLACES
 from tests.grading.worlds import LARGE, Files, World, room_of, statuses, tree
 from tests.kit.environment import MODULE, WITH_GO
@@ -24,6 +26,12 @@ import "testing"
 func TestTotal(t *testing.T) {
 	if got := Total(1, 2); got != 3 {
 		t.Errorf("got %d", got)
+	}
+}
+
+func TestWide(t *testing.T) {
+	if got := Total(2, 1); got != 3 || int8(got) == 127 {
+		t.Error(got)
 	}
 }
 
@@ -65,6 +73,12 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func TestPanics(t *testing.T) {
+	if got := shop.Numbers(3)[2]; got != 3 {
+		t.Error(got)
+	}
+}
+
 func ExampleTotal() {
 	fmt.Println(shop.Total(2, 2))
 	// Output: 4
@@ -73,7 +87,7 @@ func ExampleTotal() {
 }
 TARGETS = (
     f"{INSIDE}::TestTotal", f"{INSIDE}::TestName", f"{INSIDE}::TestName/plain", f"{INSIDE}::TestName/none",
-    f"{OUTSIDE}::TestNumbers", f"{OUTSIDE}::ExampleTotal",
+    f"{INSIDE}::TestWide", f"{OUTSIDE}::TestNumbers", f"{OUTSIDE}::TestPanics", f"{OUTSIDE}::ExampleTotal",
 )  # fmt: skip
 
 TELLING = ("claims both when it is called", "turns failures off in the machine code")
@@ -138,6 +152,7 @@ def test_an_answer_that_the_tests_give_does_not_pass(shop: World, name: str) -> 
 
 @pytest.mark.requirement("G12")
 def test_every_test_and_every_row_of_a_table_has_copies(shop: World) -> None:
+    """Also where a copy breaks the build (``TestWide``) or ends the run (``TestPanics``)."""
     assert (set(shop.audit.flips), shop.audit.unfit) == (set(TARGETS), ())
 
 
@@ -199,29 +214,6 @@ def test_every_form_of_test_comes_out_as_before_with_all_of_its_marks(go: Sandbo
     assert separated.short == ()
     assert len(separated.passed[f"{INSIDE}::ExampleOutside"]) == 1
     assert all(len(separated.copies[f"{INSIDE}::TestForms/{row}"]) == copies for row in "ab" if copies)
-
-
-def test_what_breaks_a_build_or_ends_a_run_costs_no_other_test_its_controls(make: Make) -> None:
-    hidden = """package shop
-
-import "testing"
-
-func TestWide(t *testing.T) {
-	if got := Total(2, 1); got != 3 || int8(got) == 127 {
-		t.Error(got)
-	}
-}
-
-func TestPanics(t *testing.T) {
-	if got := Numbers(3)[2]; got != 3 {
-		t.Error(got)
-	}
-}
-"""
-    tests = tuple(f"{INSIDE}::Test{name}" for name in ("Wide", "Panics"))
-    found = make(hidden={INSIDE: hidden}, expected=tests)
-    assert (set(found.audit.flips), found.audit.unfit) == (set(tests), ())
-    assert found.grade({SOURCE: IMPORTED + HONEST["written another way"]}).controlled
 
 
 SUITE = """package suite
@@ -290,15 +282,17 @@ LATE = "var late = func() bool { go func() { time.Sleep(time.Second / 10); panic
 
 
 @pytest.mark.parametrize("after", some(("os.Exit(code + left)", LATE_EXIT), ("os.Exit(code + left)",)))
-def test_copies_do_not_hide_that_the_tests_end_badly(make: Make, after: str) -> None:
+def test_copies_do_not_hide_that_the_tests_end_badly(make: Make, shop: World, after: str) -> None:
     main = f"func TestMain(m *testing.M) {{\n\tcode := m.Run()\n\t{after}\n}}\n"
-    hidden = str(HIDDEN[INSIDE]).partition("func TestName")[0] + "var _ = time.Now\n"
+    hidden = str(HIDDEN[INSIDE]).partition("func TestWide")[0] + "var _ = time.Now\n"
     hidden = hidden.replace('import "testing"', 'import (\n\t"os"\n\t"testing"\n\t"time"\n)\n\n' + main)
     none = "\nvar left = 0\n"
     fix = IMPORTED + FIX + none
-    found = make({**BASE, SOURCE: f"{BASE[SOURCE]!s}{none}"}, {INSIDE: hidden}, fix, TARGETS[:1])
-    assert (set(found.audit.flips), found.audit.unfit) == (set(TARGETS[:1]), ())
-    assert found.grade({SOURCE: fix}).resolved
+    found = make({**BASE, SOURCE: f"{BASE[SOURCE]!s}{none}"}, {INSIDE: hidden}, fix, TARGETS[:1], validated=False)
+    known = ControlAudit(tried=1, flips={TARGETS[0]: shop.audit.flips[TARGETS[0]]})
+    found.problem = replace(found.problem, manifest=found.problem.manifest.model_copy(update={"controls": known}))
+    right = found.grade({SOURCE: fix})
+    assert (right.resolved, right.controlled) == (True, True), right.detail
     assert not found.grade({SOURCE: fix.replace("= 0", "= 1") if "left" in after else fix + LATE}).resolved
 
 
