@@ -69,12 +69,6 @@ class Totals(unittest.TestCase):
         self.assertEqual(total([1, 2]), 6)
 """
 TEST_NOTHING = "\n    def test_nothing(self):\n        self.assertEqual(total([]), 0)\n"
-TITLE = "def title(text):\n    return text[%s].upper() + text[1:]\n"
-TEST_TITLE = (
-    "import unittest\n\nfrom shop.title import title\n\n\nclass Titles(unittest.TestCase):\n"
-    "    def test_title(self):\n        self.assertEqual(title('ab'), 'Ab')\n"
-)
-TEST_EMPTY = "\n    def test_empty(self):\n        self.assertEqual(title(''), '')\n"
 RECIPE = {
     "setup": ["uv pip install --quiet -r requirements.txt", "mkdir data"],
     "env": {"SHOP_CURRENCY": "EUR"},
@@ -85,21 +79,16 @@ RECIPE = {
 
 @pytest.fixture
 def shop(history: HistoryBuilder) -> HistoryBuilder:
-    """Two bug fixes; a dependency was upgraded between them."""
+    """A bug fix, and an upgrade of a dependency after it."""
     history.commit(
         "begin",
         {"shop/__init__.py": "", "shop/total.py": TOTAL % "RATE * (items[0] + sum(items[1:]))", "seed.py": SEED,
-         "shop/title.py": TITLE % "0", "tests/test_total.py": TEST_TOTAL % "1.1.1", "tests/test_title.py": TEST_TITLE,
-         "requirements.txt": "iniconfig==1.1.1\n"},
+         "tests/test_total.py": TEST_TOTAL % "1.1.1", "requirements.txt": "iniconfig==1.1.1\n"},
     )  # fmt: skip
     fixed = {"shop/total.py": TOTAL % "RATE * sum(items)", "tests/test_total.py": TEST_TOTAL % "1.1.1" + TEST_NOTHING}
     history.commit(f"Fix the total of nothing (#2){BODY}", {**fixed})
     upgraded = {"requirements.txt": "iniconfig==2.0.0\n"}
     history.commit("Upgrade iniconfig", {**upgraded, "tests/test_total.py": TEST_TOTAL % "2.0.0" + TEST_NOTHING})
-    history.commit(
-        f"Fix the title of nothing (#3){BODY}",
-        {"shop/title.py": TITLE % ":1", "tests/test_title.py": TEST_TITLE + TEST_EMPTY},
-    )
     history.write({"codegate.yml": yaml.safe_dump({"environment": RECIPE})})
     return history
 
@@ -117,6 +106,7 @@ def shop(history: HistoryBuilder) -> HistoryBuilder:
 def test_an_application_is_mined_proved_and_run_by_its_own_recipe(
     shop: HistoryBuilder, tmp_path: Path, sandbox: str
 ) -> None:
+    """The newest tree's build does not fit the fix, which was tried in it: it has a build of its own base tree."""
     out, place = tmp_path / "suite", ("--sandbox", sandbox)
     mined = codegate(
         "mine", shop.folder, "--out", out, "--name", "shop", *place, "--fresh", "--rounds", "1", cwd=tmp_path
@@ -124,27 +114,24 @@ def test_an_application_is_mined_proved_and_run_by_its_own_recipe(
     assert mined.code == 0, mined.stderr
     assert "the recipe works on" in mined.stderr
     suite = load_suite(out)
-    nothing, empty = suite.problems
-    assert (nothing.id, empty.id) == ("shop-2", "shop-3")
+    (nothing,) = suite.problems
+    assert nothing.id == "shop-2"
     assert nothing.tests.FAIL_TO_PASS == ("tests/test_total.py::Totals::test_nothing",)
     assert nothing.tests.PASS_TO_PASS == (
         "tests/test_total.py::Totals::test_total", "tests/test_total.py::Totals::test_version",
     )  # fmt: skip
-    assert empty.tests.FAIL_TO_PASS == ("tests/test_title.py::Titles::test_empty",)
-    assert (empty.manifest.runner, empty.manifest.before) == ("unittest", ("python seed.py",))
-    # The newest tree's build serves the newer fix; the older one was tried in it, and has one of its own base tree.
+    assert (nothing.manifest.runner, nothing.manifest.before) == ("unittest", ("python seed.py",))
     assert "iniconfig==1.1.1" in suite.environments[nothing.environment.id].resolved
-    assert "iniconfig==2.0.0" in suite.environments[empty.environment.id].resolved
 
     candidates = ("--candidate", "reference", "--candidate", "empty", "--samples", "1", "--no-gate", "--out", "run")
     done = codegate("run", out, "--repository", shop.folder, *place, *candidates, cwd=tmp_path)
     assert done.code == 0, done.stderr
     run = load_run(tmp_path / "run")
     solved = {
-        spec.provider: {one.problem for one in run.of(spec.key()) if one.grade is not None and one.grade.resolved}
+        spec.provider: [one.grade and one.grade.resolved for one in run.of(spec.key())]
         for spec in run.manifest.candidates
     }
-    assert solved == {"reference": {"shop-2", "shop-3"}, "empty": set()}
+    assert solved == {"reference": [True], "empty": [False]}
 
 
 @pytest.fixture
