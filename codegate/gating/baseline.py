@@ -141,8 +141,8 @@ class Baseline(Strict):
 class Age:
     """How old a baseline's newest samples are, in whole days.
 
-    ``days`` is None if they are dated in the future. ``state`` is ``old`` from ``WARN_DAYS`` on and ``expired`` from
-    ``EXPIRE_DAYS`` on.
+    ``days`` is None if the samples are dated in the future. ``state`` is ``old`` from ``WARN_DAYS`` on and ``expired``
+    from ``EXPIRE_DAYS`` on.
     """
 
     days: int | None

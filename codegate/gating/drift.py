@@ -114,7 +114,7 @@ class ProblemRates:
 
     @property
     def difference(self) -> float:
-        """Return the later rate minus the earlier one, in -1..1."""
+        """Return the later rate minus the earlier rate, in -1..1."""
         return self.after[0] / self.after[1] - self.before[0] / self.before[1]
 
 

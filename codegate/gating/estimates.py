@@ -101,8 +101,8 @@ def share_difference(candidate: Sequence[float], baseline: Sequence[float]) -> D
     """Return mean(candidate) - mean(baseline), with Newcombe's interval.
 
     Both arguments have one rate per problem, in the same order. The interval is for independent shares (1998, Stat.
-    Med. 17:873, method 10). Because it ignores the pairing, it is wider than necessary, but it does not vanish if no
-    problem differs. The gate has a sharper test.
+    Med. 17:873, method 10). The pairing is ignored, so the interval is wider than necessary, but it does not vanish if
+    no problem differs. The gate has a sharper test.
     """
     n = len(candidate)
     if n == 0 or len(baseline) != n:

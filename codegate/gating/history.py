@@ -41,7 +41,8 @@ class HistoryEntry(Strict):
     Attributes:
         at: when its last sample was made.
         suite: the suite's name.
-        candidate: the candidate's key; ``label`` is its name for people, ``model`` the model that the responses name.
+        candidate: the candidate's key; ``label`` is the candidate's name for people, ``model`` the model that the
+            responses name.
         conditions: conditions and settings of the samples; ``conditions_digest`` is the digest of all of them.
         proved: places in which the suite was proved to grade the same.
         samples: the largest number of samples that any problem has.

@@ -44,7 +44,7 @@ class People(Strict):
         return "one person" if self.people == 1 else f"{self.people:,} people"
 
     def rate_on(self, problems: Collection[str]) -> Estimate:
-        """Return the pass rate on ``problems``; untried ones are ignored."""
+        """Return the pass rate on ``problems`` that people tried."""
         return pass_rate({name: counts for name, counts in self.counts.items() if name in problems})
 
 

@@ -69,7 +69,7 @@ def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
     """Join the samples of several runs into one set.
 
     Samples are renumbered. A problem that any run has in quarantine is left out. Raises UsageError for no run, a run
-    given twice, an incomplete run or one with several looks, and runs that differ in candidate, model or conditions.
+    given twice, an incomplete run, a run with several looks, and runs that differ in candidate, model or conditions.
     """
     if not parts:
         raise UsageError("no run was given.", "Name the folder of one run or more.")
@@ -154,7 +154,7 @@ def refresh(
 ) -> tuple[Baseline, PassRateChange]:
     """Add new samples to a baseline; return baseline and change.
 
-    With ``replace`` the new samples replace the stored ones. The returned change is in the model's pass rate.
+    With ``replace`` the new samples replace the stored samples. The returned change is in the model's pass rate.
 
     Raises:
         DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.
@@ -200,7 +200,7 @@ def _frozen(
 ) -> Baseline:
     """Make a baseline from ``samples``; add ``action`` to its provenance.
 
-    ``before`` is the baseline, or its lock, that the new one follows. A baseline's provenance is kept; ``refresh``
+    ``before`` is the baseline, or its lock, that the new baseline follows. A baseline's provenance is kept; ``refresh``
     keeps its runs, too.
     """
     each = samples_each(samples)

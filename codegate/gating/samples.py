@@ -151,8 +151,8 @@ def without_copies(samples: CandidateSamples) -> CandidateSamples:
     """Drop repeated answers, if most problems have only one answer.
 
     A model at temperature 0, or behind a cache, repeats one answer. Its samples are not independent, and counting each
-    would overstate the evidence. Then each problem keeps only its first graded copy. If most problems have several
-    answers, all samples are kept: an easy problem has equal answers by chance.
+    would overstate the evidence. In that case each problem keeps only its first graded copy. If most problems have
+    several answers, all samples are kept: an easy problem has equal answers by chance.
     """
     same, several = count_copied(samples)
     if 2 * same <= several:
@@ -179,8 +179,8 @@ def beyond_chance(passed: int, n: int, other_passed: int, other_n: int) -> bool:
     """Return whether ``passed`` of ``n`` is significantly low.
 
     The expected rate comes from ``other_passed`` of ``other_n``. The predictive distribution given these (beta-binomial
-    after Jeffreys' prior Beta(1/2, 1/2)) has at most 1 % at ``passed`` or fewer: 0 of 3 after 9 of 10, or 0 of 2 after
-    10 of 10, but not 0 of 1.
+    after Jeffreys' prior Beta(1/2, 1/2)) has at most 1 % at ``passed`` or fewer. So 0 of 3 is significant after 9 of
+    10, and so is 0 of 2 after 10 of 10, but not 0 of 1.
     """
     return beta_binomial_cdf(passed, n, other_passed + 0.5, other_n - other_passed + 0.5) <= _BEYOND_CHANCE
 

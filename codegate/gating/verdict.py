@@ -96,7 +96,7 @@ class PopulationFinding(Strict):
     The suite is treated as a random sample of all such bugs.
 
     Attributes:
-        units: number of pull requests; of problems, if each is from its own.
+        units: number of pull requests, which is the number of problems if each has its own.
         difference: candidate minus baseline, mean over units.
         interval: paired confidence interval of ``difference``; None with fewer than two units.
         level: one-sided error of each end of ``interval``.

@@ -115,8 +115,8 @@ def grade_reference(
 ) -> tuple[Grade, ControlAudit | None]:
     """Return the reference fix's grade, and its tests' controls.
 
-    The controls are None if no test was run. ``unfixed`` is a run of the marked tests on the base tree; None: they are
-    run here.
+    The controls are None if no test was run. ``unfixed`` is a run of the marked tests on the base tree; None: these
+    tests are run here.
     """
     patch = make_patch(base, problem.fix)
     audit = find_flips(problem, base, sandboxes, unfixed)

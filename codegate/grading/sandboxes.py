@@ -146,8 +146,8 @@ class Sandboxes:
     def of(cls, suite: Suite, backend: Backend, repository: Path | None, ahead: int = 0) -> Self:
         """Return sandboxes for the environments of ``suite``.
 
-        ``repository`` has the suite's base commits; None: it is found. ``ahead`` sandboxes are started before they are
-        needed.
+        ``repository`` has the suite's base commits; None: the suite says where they are. ``ahead`` sandboxes are
+        started before they are needed.
         """
         return cls(backend, suite.environments, ahead, lambda base: load_tree(suite, base, repository))
 
@@ -249,7 +249,7 @@ class Sandboxes:
     def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:
         """Return a sandbox for several uses, none of untrusted code.
 
-        Raises SandboxError if it cannot be started.
+        Raises SandboxError if the sandbox cannot be started.
         """
         return self._pool.lease(self.prepare(environment), sandbox_limits(limits))
 

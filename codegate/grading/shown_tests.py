@@ -71,7 +71,7 @@ def run_full_test_suite(problem: Problem, base: Tree, sandboxes: Sandboxes) -> f
     """Return the ids of the repository's tests that reliably pass.
 
     Reliable tests pass in two runs with the reference fix and its tests, and in one run on the base tree. Each run has
-    half the time limit of an answer. Fail-to-pass tests and quarantined ones are left out.
+    half the time limit of an answer. Fail-to-pass tests and quarantined tests are left out.
 
     Raises FilesRefused if a tree does not fit into the sandbox, and SandboxError if a sandbox failed.
     """

@@ -30,7 +30,7 @@ class TestSelection:
         timezone: the tests' time zone, by its name in the tz database.
         isolated: ids of tests that each run in a process of their own, before the others, if the runner can do that.
         busy: number of processes that compete with the tests for one processor, if the runner can start them.
-        repeat: how often tests run, if the runner can repeat them: all tests of Go, isolated ones of pytest.
+        repeat: how often tests run, if the runner can repeat them: all tests of Go, isolated tests of pytest.
         until_exit: wait for the tests' process to end by itself; some runners force its exit otherwise.
         timeout_seconds: time limit for all files together.
         output_bytes: most bytes of output that are kept for each file.

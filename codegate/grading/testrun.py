@@ -63,7 +63,7 @@ def run_tests(
     before the tests fails.
 
     Raises:
-        FilesRefused: the tree does not fit into the sandbox: it is too large, or its paths conflict.
+        FilesRefused: the tree is too large for the sandbox, or its paths conflict.
         SandboxError: a sandbox failed. Failures of the tests are in the report.
     """
     runner = find_runner(selection.runner)
@@ -118,7 +118,7 @@ def _watched_files(tree: Tree, files: tuple[str, ...]) -> dict[str, bytes]:
 def _prepare(sandbox: Sandbox, selection: TestSelection, seconds: float, watched: Mapping[str, bytes]) -> TestReport:
     """Run, within ``seconds``, the commands that precede the tests.
 
-    Return a report with their time, their failure, and tampering if they changed the ``watched`` files or the
+    Return a report with the commands' time, their failure, and tampering if they changed the ``watched`` files or the
     environment.
     """
     report = TestReport(results={})

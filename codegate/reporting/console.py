@@ -36,8 +36,8 @@ class ProgressLines:
     def __call__(self, done: int, total: int, text: str, *, important: bool, waiting: bool = False) -> None:
         """Write ``[done/total] text``, if it is time for a line.
 
-        An ``important`` step is always written, another only after some seconds without output; after more seconds if
-        the command is only ``waiting``.
+        An ``important`` step is always written. Any other step is written only after some seconds without output, and
+        after more seconds if the command is only ``waiting``.
         """
         silent = time.monotonic() - self._last
         if important or (done == total and not waiting) or silent >= (_SILENCE_SECONDS if waiting else _STEP_SECONDS):

@@ -89,7 +89,7 @@ def share(value: Estimate) -> Figure:
 def estimate(value: Estimate, say: Callable[[float | None], str]) -> Figure:
     """Format an estimate: ``1.52 s [1.20 s–2.31 s] n=84``.
 
-    An unbounded end is named: ``1.52 s [from 1.20 s, no upper bound] n=24``.
+    ``say`` formats each number. An unbounded end is named: ``1.52 s [from 1.20 s, no upper bound] n=24``.
     """
     if value.value is None:
         return UNKNOWN
@@ -139,8 +139,8 @@ def cell(value: Cell) -> str:
 def attempted(value: BehaviourView | None) -> str:
     """Summarise the tested code's unusual actions, such as connections.
 
-    Without any it is ``nothing``; ``UNKNOWN`` if they were not recorded. A note says if no hook watched the process
-    from inside.
+    Without such actions the text is ``nothing``; ``UNKNOWN`` if they were not recorded. A note says if no hook watched
+    the process from inside.
     """
     if value is None:
         return UNKNOWN

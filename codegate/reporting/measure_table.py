@@ -17,7 +17,7 @@ Say = Callable[[Measures], str]
 
 
 def measures(view: ReportView) -> Table:
-    """Return known measures by candidate; a note names unknown ones."""
+    """Return known measures by candidate; a note names unknown measures."""
     labels = [Name(entry.label) for entry in view.candidates]
     labels += [Name(f"baseline: {view.baseline.label}")] if view.baseline else []
     rows = list(_measures(view))

@@ -50,7 +50,7 @@ class Costs:
         lost_calls: model calls of failed tries and of conversations without a result, at unknown cost; with any,
             ``total_usd`` is a lower bound. None: not counted.
         completed: attempts that resolved their problem.
-        per_completed: ``total_usd`` per completed attempt, failed attempts included; n counts the completed ones.
+        per_completed: ``total_usd`` per completed attempt, failed attempts included; n counts the completed attempts.
         prices_from: source of the prices; None without any.
     """
 
@@ -182,9 +182,9 @@ class Measure:
         of: the noun that n counts, such as ``attempts``.
         combine: makes the estimate from the values by problem.
         take: returns an outcome's value (for a share, part and whole), or None if the outcome does not count.
-        row: title of its row in the table of measures; empty if it is part of another row.
-        unit: how the table formats it.
-        optional: it needs a setting; reports leave it out while it is unknown.
+        row: title of the measure's row in the table; empty if the measure is part of another row.
+        unit: how the table formats the measure.
+        optional: the measure needs a setting; reports leave it out while it is unknown.
     """
 
     name: str

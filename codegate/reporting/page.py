@@ -87,7 +87,7 @@ def _policy(style: str, script: str) -> str:
 class Point:
     """A pass rate's position in a chart, with its interval.
 
-    ``words`` describe it; ``name`` is its label. ``new``: another model answered from here on.
+    ``words`` describe the point; ``name`` is the point's label. ``new``: another model answered from here on.
     """
 
     x: float

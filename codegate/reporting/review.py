@@ -57,7 +57,8 @@ class ReviewedProblem:
 class ReviewView:
     """The content of a suite's review page.
 
-    Decisions are appended to ``command``, the words of a shell command. A browser stores them under the name ``key``.
+    Decisions are appended to ``command``, the words of a shell command. A browser stores the decisions under the name
+    ``key``.
     """
 
     suite: str

@@ -10,7 +10,7 @@ from codegate.running import ScoreWeights
 
 @dataclass(frozen=True)
 class ScorePart:
-    """One summand of the weighted score; ``how`` is its formula."""
+    """One summand of the weighted score; ``how`` is the formula."""
 
     name: str
     weight: float
@@ -26,7 +26,8 @@ class WeightedScore:
         points: 0..100, unknown without a graded problem. At each end of the interval all parts are at their worse, or
             all at their better end, so the interval is wider than a 95 % interval. n counts the problems.
         parts: all five parts, including unknown ones.
-        left_out: names of the unknown parts; the weights of the others are scaled up to replace theirs.
+        left_out: names of the unknown parts. The weights of all known parts are scaled up to replace the missing
+            weights.
     """
 
     points: Estimate

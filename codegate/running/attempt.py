@@ -343,7 +343,8 @@ class Attempts:
     def _own_tests(self, problem: Problem, attempt: Attempt, spent: list[float]) -> OwnTests | None:
         """Run the tests that the model wrote; return their result.
 
-        None if it wrote none, or if they could not be run. The seconds of each try are appended to ``spent``.
+        None if the model wrote no test, or if its tests could not be run. The seconds of each try are appended to
+        ``spent``.
         """
         if not attempt.tests or problem.manifest.answer is not None:
             return None

@@ -59,8 +59,8 @@ class CallLog:
     def record(self, candidate: str, usd: Decimal | None = None, *, check: bool = False) -> None:
         """Record durably that a call is about to be made.
 
-        ``usd`` is its highest possible cost, None if unknown. ``check``: the call only tests whether the candidate
-        answers, and belongs to no attempt.
+        ``usd`` is the call's highest possible cost, None if unknown. ``check``: the call only tests whether the
+        candidate answers, and belongs to no attempt.
         """
         self._append(f"{'check' if check else 'call'} {candidate} {'-' if usd is None else usd}")
 

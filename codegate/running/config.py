@@ -264,7 +264,7 @@ def candidate_files(config: Config) -> tuple[str, ...]:
 def with_prices(candidates: Sequence[CandidateSpec], prices: Mapping[str, Prices]) -> tuple[CandidateSpec, ...]:
     """Return the candidates with their prices filled in.
 
-    A candidate's own prices are used if it has any, else its model's in ``prices``, else list prices.
+    A candidate's own prices are used if it has any, else the model's prices in ``prices``, else list prices.
     """
     known = ((one, one.prices or prices.get(one.model) or list_entry(one).prices) for one in candidates)
     return tuple(one.model_copy(update={"prices": with_helper_prices(one, own, prices)}) for one, own in known)
@@ -310,7 +310,7 @@ def parent_config_hint() -> str:
 def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tuple[Config, Path]:
     """Read the configuration; return it with its folder.
 
-    ``candidates`` replace the file's. If they are given and ``path`` is not, no file is read.
+    ``candidates`` replace the file's candidates. If candidates are given, but no ``path``, no file is read.
     """
     if path is None and candidates:
         return Config(candidates=with_prices(candidates, {})), Path()

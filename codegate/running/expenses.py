@@ -56,7 +56,7 @@ class SampleExpense:
 def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpense:
     """Return what a candidate's sample takes on average.
 
-    If it has no samples in ``runs``, samples of candidates with the same solver are used.
+    If the candidate has no samples in ``runs``, samples of candidates with the same solver are used.
     """
     alike = [run.of(one.key()) for run in runs for one in run.manifest.candidates if one.solver == candidate.solver]
     every = [outcome for outcomes in alike for outcome in outcomes if outcome.attempt and outcome.grade]

@@ -104,7 +104,7 @@ class FinalFault(Exception):
 def fault_of(cause: str, error: InfrastructureError, retries: int = 0) -> Fault:
     """Return ``error`` as a ``Fault`` for the journal.
 
-    ``cause`` is its key in ``FAULTS``, ``retries`` how often the work was tried again.
+    ``cause`` is the error's key in ``FAULTS``, ``retries`` how often the work was tried again.
     """
     return Fault(cause=cause, message=encodable(str(error))[:2000], retries=retries)
 

@@ -146,7 +146,7 @@ def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
 def excluded_by_date(tags: Collection[str], policy: GatePolicy) -> bool:
     """Return whether the policy's ``newer_than`` excludes a problem.
 
-    ``tags`` are the problem's. A problem without a date is excluded as well.
+    ``tags`` are the problem's tags. A problem without a date is excluded as well.
     """
     day = policy.newer_than
     return day is not None and not any(tag > f"date:{day}" for tag in tags if tag.startswith("date:"))
@@ -227,7 +227,7 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     """Return keys of candidates whose verdict more samples cannot change.
 
     A baseline under other conditions, or a policy under which no candidate can pass, settles a candidate before it has
-    samples. Otherwise a clear verdict settles it, in a run with several planned comparisons.
+    samples. In a run with several planned comparisons, a clear verdict settles a candidate as well.
     """
     settled = set()
     run = run.model_copy(update={"confirmation": None})  # a confirmation does not reopen a planned comparison
@@ -264,8 +264,8 @@ def check_finished(run: Run, settled: Collection[str] = (), name: str = "", fold
 def check_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
     """Raise UsageError if ``gate`` cannot decide a run.
 
-    It cannot if the run has several planned comparisons and was planned for another gate, or if a model was trained
-    after ``gate.newer_than``.
+    A gate cannot decide if the run has several planned comparisons and was planned for another gate, or if a model was
+    trained after ``gate.newer_than``.
     """
     if manifest.sequential:
         check_planned_gate(manifest, gate)
@@ -355,7 +355,7 @@ def run_exit_code(run: Run, verdicts: Sequence[Verdict], settled: Collection[str
     """Return the exit code of a run: its worst verdict's.
 
     Without verdicts it is 4 if an outcome is missing or ended with a fault, else 3 if any candidate is settled, else 0.
-    ``settled`` has the keys of candidates that need no further outcomes: none of theirs counts as missing.
+    ``settled`` has the keys of candidates whose outcomes never count as missing.
     """
     deciding = next(iter(worst_first(verdicts)), None)
     if deciding is not None:

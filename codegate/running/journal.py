@@ -171,9 +171,9 @@ class Journal:
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the recorded outcomes, one per (candidate, problem, sample).
 
-        The order is the order in which they finished. Of several outcomes of a sample, the graded outcome is returned,
-        else the latest fault. Answers that the dropped outcomes lost are added to it, except an answer that was graded
-        later.
+        Outcomes are in the order in which they finished. Of several outcomes of a sample, the graded outcome is
+        returned, else the latest fault. Answers that the dropped outcomes lost are added to the returned outcome,
+        except an answer that was graded later.
 
         Raises:
             UsageError: a line is no outcome of this run (an incomplete last line is ignored), or two lines grade the
@@ -272,7 +272,7 @@ class Journal:
     def write_agent(self, candidate: str, prompt: AgentPrompt) -> None:
         """Record the system prompt and tools of a candidate's agent.
 
-        If there is an earlier record, only the parts common to both are kept.
+        If there is an earlier record, only the parts common to both records are kept.
         """
         with self._open_for_writing():
             before = self.read_agent(candidate)

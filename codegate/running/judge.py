@@ -100,7 +100,10 @@ class RecordedJudgements:
 
     @property
     def verdicts(self) -> dict[tuple[str, str, int], bool | None]:
-        """Return the verdicts by the judged outcome's key."""
+        """Return the verdicts by the judged outcome's key.
+
+        None: the judge gave no verdict.
+        """
         return {each.key: each.passed for each in self.judgements}
 
 
@@ -147,7 +150,7 @@ def read_judged(folder: Path) -> RecordedJudgements | None:
 
 
 def judge_run(journal: Journal, judge: CandidateSpec, options: RunOptions, announce: Callable[[str], None]) -> int:
-    """Judge the unjudged attempts; return how many faults prevented."""
+    """Judge the unjudged attempts; return the number lost to faults."""
     header = JudgeHeader(judge=judge.label, key=judge.key(), prompt=PROMPT)
     before = read_judged(journal.folder)
     if before is not None and (before.header.key, before.header.prompt) != (header.key, header.prompt):

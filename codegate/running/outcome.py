@@ -179,8 +179,8 @@ class RunManifest(Strict):
 
     Attributes:
         samples: most samples per problem and candidate.
-        looks: numbers of samples per problem at which the gate compares during the run; the last one is ``samples``. A
-            candidate whose verdict is clear gets no more. A single entry: a fixed number of samples.
+        looks: numbers of samples per problem at which the gate compares during the run; the last number is ``samples``.
+            A candidate whose verdict is clear gets no more. A single entry: a fixed number of samples.
         gated_by: digest of the gate: baseline and policy, or only the policy if its floors decide; None: no gate.
         problems: digest by problem id, in suite order.
         excluded: by problem id, why it does not run.
@@ -304,8 +304,8 @@ def json_text(model: BaseModel) -> str:
 class Run(BaseModel):
     """A run as read from its folder.
 
-    It has one outcome per (candidate, problem, sample). ``confirmation`` is the run that sampled the pinned model again
-    after a regression, if any. ``agents`` has agents' system prompts and tools by candidate key.
+    A run has one outcome per (candidate, problem, sample). ``confirmation`` is the run that sampled the pinned model
+    again after a regression, if any. ``agents`` has agents' system prompts and tools by candidate key.
     """
 
     model_config = ConfigDict(frozen=True)

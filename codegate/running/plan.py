@@ -80,7 +80,7 @@ class RunOptions(RunLimits):
         precheck: check first that every candidate answers, and that every problem is sound here.
         cache: folder of answers that runs share; None: no answer is reused.
         engine: whether sandboxes are on this machine or on the nodes of a Ray cluster; agents always work on this one.
-        full_test_suite: whether the repository's test files are run on each answer, beside the hidden ones.
+        full_test_suite: whether the repository's test files are run on each answer, beside the hidden tests.
     """
 
     models: int = 4

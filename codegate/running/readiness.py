@@ -184,8 +184,9 @@ def _record(journal: Journal, problems: Mapping[str, str | None]) -> None:
 def refuse_unsound(found: Mapping[str, str | Fault | None], total: int) -> None:
     """Raise InfrastructureError if too many problems cannot be graded.
 
-    ``found`` has by problem the reason why it is unsound (text), the fault that prevented its check, or None if it is
-    sound. ``total`` is the run's number of problems, which decides how many are too many; ``found`` may have fewer.
+    ``found`` has by problem the reason why the problem is unsound (text), the fault that prevented its check, or None
+    if it is sound. ``total`` is the run's number of problems, which decides how many are too many; ``found`` may have
+    fewer.
     """
     faulted = {problem: wrong.message for problem, wrong in found.items() if isinstance(wrong, Fault)}
     unsound = {problem: wrong for problem, wrong in found.items() if isinstance(wrong, str)}

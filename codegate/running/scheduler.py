@@ -218,7 +218,7 @@ class _Execution:
     def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
         """Raise InfrastructureError: candidates lost most samples to faults.
 
-        ``down`` has their keys. The message names the most frequent fault.
+        ``down`` has these candidates' keys. The message names the most frequent fault.
         """
         faults = Counter(outcome.fault.cause for key in down for outcome in run.of(key) if outcome.fault)
         labels = ", ".join(one.label for one in run.manifest.candidates if one.key() in down)

@@ -203,7 +203,7 @@ def merge_shards(
     """Merge a run's shards; return the whole run's journal.
 
     The shards' folders stay unchanged. ``out`` is the whole run's folder, by default ``runs/ID``. ``run_id`` is the
-    expected run's id; None: the first shard's. ``gate`` is only compared with the planned one; ``gate_run`` makes the
+    expected run's id; None: the first shard's. ``gate`` is only compared with the planned gate; ``gate_run`` makes the
     verdict.
 
     Raises:

@@ -125,7 +125,7 @@ Flips = tuple[SiteFlip, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """A test's copy with its flips; the original has none."""
+    """A test's copy with flips; the original has no flips."""
 
     unit: EditableTest
     flips: Flips = ()
@@ -186,7 +186,7 @@ class Copies:
     def split_id(self, test: str) -> tuple[str, str, str] | None:
         """Split a run's test id at its random word.
 
-        Return the random word, the id without it, and the part of the id before the test's name; None if it has no
+        Return the random word, the id without it, and the part of the id before the test's name; None if the id has no
         random word.
         """
         found = self._words.search(test)
@@ -204,7 +204,7 @@ class Copies:
     def passed(self, test: str | TestKey, left: Iterable[str]) -> frozenset[int]:
         """Return the indexes of marked statements that a test ran.
 
-        ``test`` is its key in ``marks``, and ``left`` are the tokens that its run sent.
+        ``test`` is the test's key in ``marks``, and ``left`` are the tokens that the test's run sent.
         """
         places = (self.marks[token] for token in left if token in self.marks)
         return frozenset(statement for one, statement in places if one == test)

@@ -73,7 +73,7 @@ def find_flips(problem: Problem, base: Tree, sandboxes: Sandboxes, unfixed: Test
     """Find changes of tests (flips) that make the fix fail.
 
     The result also has the test files that cannot be marked. The problem's recorded controls are ignored. ``unfixed``
-    is a run of the marked tests on the base tree; None: they are run here.
+    is a run of the marked tests on the base tree; None: these tests are run here.
 
     Raises:
         FilesRefused: a tree does not fit into the sandbox.
@@ -120,8 +120,8 @@ def _unfit(problem: Problem, real: SeparatedRun, unfixed: TestReport) -> set[str
     """Return the test files that cannot be marked.
 
     A file cannot be marked if it does not load with marks. A file is also unfit if one of its marked tests fails with
-    the fix, or passes without sending all of its marks. The same holds for a fail-to-pass test that passes without the
-    fix, because it may read its own source. ``real`` ran with the fix, ``unfixed`` without it.
+    the fix, or passes without sending all of its marks. A third reason is a fail-to-pass test that passes without the
+    fix, because such a test may read its own source. ``real`` ran with the fix, ``unfixed`` without it.
     """
     fine = {test for test in problem.tests.expected if real.report.passes(test) and test not in real.short}
     # Marks change the source, so a test that reads its own source can pass without the fix.

@@ -43,7 +43,7 @@ class Runner(Protocol):
     def forces_exit(self) -> bool:
         """Return whether the process ends without waiting for open timers.
 
-        With ``until_exit`` in a selection, it waits for them.
+        With ``until_exit`` in a selection, the process waits for the timers.
         """
         return False
 
