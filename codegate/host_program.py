@@ -26,7 +26,7 @@ def run_program(
 
     Raises:
         OSError: the command cannot be started.
-        subprocess.TimeoutExpired: it took longer.
+        subprocess.TimeoutExpired: the command took longer.
     """
     began = time.monotonic()
     with subprocess.Popen(

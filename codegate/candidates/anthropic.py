@@ -56,7 +56,7 @@ class AnthropicProvider(SdkProvider):
             request["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
             ]
-            # The next call repeats this conversation, so it is cached, but only at a known price.
+            # The next call repeats this conversation, so it is cached, unless only cache writes lack a price.
             if self._spec.prices is None or self._spec.prices.cache_write is not None:
                 request["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
         return request

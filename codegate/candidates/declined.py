@@ -128,7 +128,7 @@ def setting_named(body: object, message: str) -> str | None:
 def fields_to_drop(setting: str | None, sampling: Sampling) -> tuple[str, ...]:
     """Return the fields to drop from an agent's refused request.
 
-    If the refused ``setting`` is a number that ``sampling`` leaves unset, these are the setting's fields, otherwise
+    If the refused ``setting`` is a number that ``sampling`` leaves unset, the setting's fields are returned, otherwise
     none.
     """
     key = (setting or "").removeprefix("sampling.")

@@ -110,7 +110,8 @@ def changed_paths(before: str, after: str) -> tuple[str, ...]:
 def part_of(path: str, places: Mapping[str, Part]) -> Part | None:
     """Return the kind of harness part at ``path``, or None.
 
-    ``places`` has the kinds by file or, with a slash at its end, by folder; the first one that matches ``path`` counts.
+    ``places`` has the kinds by the path of a file or, with a slash at its end, of a folder. The first entry that
+    matches ``path`` counts.
     """
     for place, part in places.items():
         if f"/{path}".endswith(f"/{place}") or (place.endswith("/") and f"/{place}" in f"/{path}"):

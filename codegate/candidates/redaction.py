@@ -56,7 +56,7 @@ class Redactor:
     than ``SHORTEST`` are replaced by ``redact`` only, where they occur whole.
 
     Args:
-        keys: the keys; empty ones and ``NO_KEY`` are ignored.
+        keys: the keys; empty keys and ``NO_KEY`` are ignored.
     """
 
     def __init__(self, *keys: str) -> None:
@@ -156,8 +156,8 @@ def answer_redactor(candidates: Iterable[CandidateSpec] = (), *keys: str) -> Red
     """Return a redactor that removes only keys from models' texts.
 
     A server can echo its key, but it never got the environment's other secrets. If an answer contains such a secret,
-    for example the password of a test's database, it is also a word of the repository's code. A short key without a
-    digit, such as the ``placeholder`` of a local server, is kept for the same reason.
+    for example the password of a test's database, the secret is also a word of the repository's code. A short key
+    without a digit, such as the ``placeholder`` of a local server, is kept for the same reason.
     """
     given = (*_keys_of(candidates), *keys)
     return Redactor(*(key for key in given if len(key) > LONGEST_WORD or any(map(str.isdigit, key))))

@@ -25,7 +25,7 @@ _MAX_KEY: Final = 16_384
 
 
 def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
-    """Open a candidate's provider; None if it needs none.
+    """Open a candidate's provider; None if the candidate needs none.
 
     A relative transcript file is looked up in ``folder``. A ``keyless`` provider sends no API key, which only a server
     on this machine accepts.
@@ -70,11 +70,11 @@ def _key_command(spec: CandidateSpec) -> Callable[[], str] | None:
 def model_shutdowns(candidates: Iterable[CandidateSpec]) -> tuple[ModelShutdown, ...]:
     """Return the known shutdowns of candidates' models and helpers.
 
-    The provider's list of models names them. It is requested at the provider's own address, if a variable holds the
-    key.
+    Shutdowns come from the provider's list of models, which is requested at the provider's own address if a variable
+    holds the key.
 
     Raises:
-        UsageError: a candidate's model is a floating alias: a list has a dated form of it.
+        UsageError: a candidate's model is a floating alias, because a list has a dated form of it.
     """
     lists: dict[tuple[str, str | None], tuple[ListedModel, ...]] = {}
     found = []

@@ -75,7 +75,8 @@ class ModelShutdown:
 def model_shutdown(spec: CandidateSpec, listed: Iterable[ListedModel]) -> ModelShutdown | None:
     """Return when the provider shuts the model down, if known.
 
-    ``listed`` is the list at the provider's own address, empty if it is unknown. A model that the list lacks is gone.
+    ``listed`` is the list at the provider's own address, empty if that list is unknown. A model that the list lacks is
+    gone.
     """
     models = tuple(listed)
     found = find_listed_model(spec, models)

@@ -68,7 +68,7 @@ class Calls:
     def run(self, work: Callable[[], Result], seconds: float) -> Result:
         """Run ``work`` in a thread; return its result or raise.
 
-        If it blocks, for example in a name lookup, this returns within ``seconds`` all the same, and closes the
+        If ``work`` blocks, for example in a name lookup, this method still ends within ``seconds``, and closes the
         connection.
 
         Raises:

@@ -152,8 +152,8 @@ group.params += _level_options(hidden=False)
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit.
 
-    A click usage error and a ``CodegateError`` become one line and their exit code. Anything else is a bug: it keeps
-    its traceback, and ends with 4, because Python's own 1 would mean that a model regressed.
+    A click usage error and a ``CodegateError`` become one line and their exit code. Any other exception is a bug. Its
+    traceback is shown and the exit code is 4, because Python's own 1 would mean that a model regressed.
     """
     words = sys.argv[1:] if arguments is None else arguments
     for number in SIGNALS:

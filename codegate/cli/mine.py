@@ -83,7 +83,7 @@ class _History(click.Command):
 class _Clone(click.Path):
     """A parameter that is the folder of a clone.
 
-    If it is an address, the error names the command that clones it.
+    If the value is an address, the error names the command that clones the repository.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

@@ -21,7 +21,7 @@ from codegate.strict import File, Folder, Strict
 class Argument:
     """Marks a parameter as an argument of its command.
 
-    ``metavar`` is its name in the help; None: the parameter's name.
+    ``metavar`` is the argument's name in the help; None: the parameter's name.
     """
 
     metavar: str | None = None

@@ -96,7 +96,7 @@ def command(
 def _check_verdict(reports: Path, run: Path) -> None:
     """Raise UsageError if ``reports`` has a verdict already.
 
-    A report without a verdict would replace it.
+    A report without a verdict would replace the existing report. ``run`` is named in the message.
     """
     try:
         written = read_result((reports / "report.json").read_bytes())

@@ -47,8 +47,8 @@ _AnsweredT = TypeVar("_AnsweredT", bound=Lenient)
 class ArtifactRun(Lenient):
     """The workflow run that uploaded an artifact.
 
-    GitHub reports it, so no uploader can forge it. ``head_repository_id`` is the repository of the run's commit; None
-    if that repository was deleted.
+    GitHub reports the run, so no uploader can forge it. ``head_repository_id`` is the repository of the run's commit;
+    None if that repository was deleted.
     """
 
     id: _Id

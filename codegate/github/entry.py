@@ -208,7 +208,7 @@ def _check_keyless(job: Job, candidates: Sequence[CandidateSpec]) -> None:
 def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
     """Raise UsageError if the cache folder is in the checkout.
 
-    The author of a pull request could have written its files.
+    The author of a pull request could have written files of the checkout.
     """
     place = folder.relative_to(inputs.workspace).as_posix()
     top = place.partition("/")[0]
@@ -225,7 +225,7 @@ def _not_in_checkout(inputs: Inputs, folder: Path) -> None:
 def _check_new_run(inputs: Inputs) -> None:
     """Raise UsageError if the run's folder exists already.
 
-    A stranger could have made it.
+    A stranger could have made such a folder.
     """
     if os.path.lexists(inputs.reports / "run"):
         raise UsageError(

@@ -46,7 +46,7 @@ def fetch_run(job: Job) -> None:
     """Download the run that the input ``resume`` names, if set.
 
     Raises:
-        UsageError: the named workflow run kept no such artifact, or it is broken.
+        UsageError: the named workflow run kept no run as an artifact, or the artifact is broken.
         Untrusted: the run in the named workflow run may not be continued here.
     """
     inputs, event, github = job.inputs, job.event, job.github

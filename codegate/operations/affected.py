@@ -27,7 +27,7 @@ _MAX_LINKS: Final = 40  # most links on one path, as in Linux
 
 @dataclass(frozen=True)
 class AffectedFiles:
-    """The files that a gate reads, and the changed ones.
+    """The files that a gate reads, and the changed files.
 
     Attributes:
         watched: reasons why the gate reads a path, by path from the repository's top; ``.`` is every file.

@@ -63,10 +63,10 @@ def pin(
 ) -> tuple[Baseline, Lock]:
     """Make a baseline of all runs; write baseline and lock.
 
-    ``added_to`` is a baseline of the same model whose samples stay in it. ``replace`` allows an existing lock or
-    baseline file of the same model. ``transport`` is where the baseline can be downloaded, ``environments`` has the
-    SHA-256 of built environments by key; None: as in the existing lock. Raises UsageError if a file exists or the runs
-    cannot be pinned.
+    ``added_to`` is a baseline of the same model; its samples are a part of the new baseline. ``replace`` allows an
+    existing lock or baseline file of the same model. ``transport`` is where the baseline can be downloaded,
+    ``environments`` has the SHA-256 of built environments by key; None: as in the existing lock. Raises UsageError if a
+    file exists or the runs cannot be pinned.
     """
     pinned = None
     if os.path.lexists(lock):

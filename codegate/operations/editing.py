@@ -88,7 +88,7 @@ def _problem(suite: Suite, name: str, title: str, statement: str) -> tuple[Tree,
 def review_suite(suite: Suite, drop: Collection[str] = (), keep: Collection[str] = ()) -> Suite:
     """Record which problems a maintainer drops or keeps.
 
-    ``drop`` and ``keep`` are their ids. A dropped problem is ``retired``. It stays in the suite, but runs and
+    ``drop`` and ``keep`` are problem ids. A dropped problem is ``retired``. It stays in the suite, but runs and
     ``validate`` leave it out. Mining gives its commit and its id to no other problem. The problem's quarantine is kept,
     because a later ``keep`` can undo the drop.
     """

@@ -38,8 +38,8 @@ excludes the place."""
 class NoBaseline(CodegateError):
     """No baseline was found, so nothing can pass.
 
-    The exit code is that of a usage error, which no policy lets pass. If a source did not answer, it is that of an
-    infrastructure fault. ``refused`` has a sentence for each source that was tried.
+    The exit code is that of a usage error, which no policy lets pass. If a source did not answer, the exit code is that
+    of an infrastructure fault. ``refused`` has a sentence for each source that was tried.
     """
 
     def __init__(self, cause: str, remedy: str, refused: tuple[str, ...] = (), *, unreachable: bool = False) -> None:

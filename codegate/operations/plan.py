@@ -112,8 +112,8 @@ def plan(
 ) -> Plan:
     """Forecast the gate of a suite.
 
-    ``folder`` is the suite's, by default the configured one. ``pilot`` is a number of problems: a run first makes one
-    sample of each. ``command`` is the command line that continues this run.
+    ``folder`` is the suite's folder; None: the configured folder. ``pilot`` is a number of problems: a run first makes
+    one sample of each. ``command`` is the command line that continues this run.
     """
     if pilot is not None and (request.shards is not None or request.predictions is not None):
         raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")

@@ -43,7 +43,7 @@ class Repository:
 
     ``others`` are further languages with test files, and ``parts`` folders of projects with tests of their own.
     ``proposals`` are the recipes that its files propose, best first. ``unread`` is the reason why its files cannot be
-    read. ``root`` is the relative path to its root, such as ``../``, or "". ``tests``: it has a test file.
+    read. ``root`` is the relative path to its root, such as ``../``, or "". ``tests``: the repository has a test file.
     """
 
     commits: int = 0
@@ -123,8 +123,8 @@ def try_on_head(
     """Build a recipe and run tests of HEAD with it.
 
     At most ten test files of the folder ``path`` run. Without ``recipe``, the recipes that the repository's files
-    propose are tried until one works; ``say`` gets lines about that. Returns this proposed recipe (None if ``recipe``
-    was given) and the tests' result.
+    propose are tried until one works; ``say`` gets lines about these tries. Returns the proposed recipe that works
+    (None if ``recipe`` was given) and the tests' result.
 
     Raises:
         UsageError: the recipe fails, no test passes, or no recipe is proposed.

@@ -33,7 +33,7 @@ RulesFrom: TypeAlias = Annotated[
     "Take suite, baseline, policy and limits from this commit, as the action does for pull requests.",
 ]
 Conflicts = Iterator[tuple[Any, str, str]]
-"""Each item is: a true value if options exclude each other, the reason as text, and the option to leave out."""
+"""Items with a value that is true if options conflict, then the cause and the remedy as sentences."""
 
 
 class SuiteRequest(Strict):
@@ -217,7 +217,7 @@ def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], 
 def _pinned_images(lock: Path) -> dict[str, str]:
     """Return the base images of the baseline that ``lock`` pins.
 
-    Empty if it cannot be read. Ungated runs use these images, because they may be pooled with the baseline.
+    Empty if the baseline cannot be read. Ungated runs use these images, because they may be pooled with the baseline.
     """
     try:
         return images_of(load_pinned(lock).samples.conditions)

@@ -38,8 +38,8 @@ class Places(Strict):
     """Where to find suite, configuration and baseline.
 
     ``config``, ``suite``, ``baseline`` and ``repository`` are paths relative to ``workspace``; for files of the base
-    commit, relative to the top of its tree. None: as configured. ``candidates`` are labels or models of configured
-    candidates, or short forms.
+    commit, they are relative to the top of the commit's tree. None: as configured. ``candidates`` are labels or models
+    of configured candidates, or short forms.
     """
 
     workspace: Path
@@ -106,7 +106,7 @@ class Project:
         """Return the configured run; arguments override the configuration.
 
         ``options`` are fields of ``RunOptions``. Raises UsageError if there is a budget and a candidate's price comes
-        only from the pull request, because it could be too low.
+        only from the pull request, because such a price could be too low.
         """
         settings, gate = self.settings, self.gate
         candidates = candidates or settings.candidates

@@ -41,7 +41,7 @@ _SIMPLE: Final = "application/vnd.pypi.simple.v1+json"
 class Upgrade:
     """A newer version of a pinned model or agent.
 
-    ``to`` is None if the provider's list has no newer one. ``gone``: the list no longer has the pinned one.
+    ``to`` is None if the provider's list has no newer one. ``gone``: the list no longer has the pinned model.
     """
 
     kind: Literal["model", "agent"]
@@ -230,7 +230,8 @@ def _scalars(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.ScalarNode]]
 def _newer_release(agent: Agent, version: str) -> str | None:
     """Return the registry's newest release; None if not newer.
 
-    On npm it is the release called latest. On PyPI it has a wheel, and is neither yanked nor a pre-release.
+    On npm this is the release called latest; on PyPI, the newest release with a wheel that is neither yanked nor a
+    pre-release.
     """
     found = _npm(agent.package) if agent.registry == "npm" else _pypi(agent.package)
     try:
@@ -269,7 +270,7 @@ def _pypi(package: str) -> str:
 def _fetch_json(what: str, address: str, accepted: str) -> dict[str, object]:
     """Return the JSON object at ``address``.
 
-    ``accepted`` is its media type. Messages show ``what`` instead of the address, which may hold credentials.
+    ``accepted`` is the object's media type. Messages show ``what`` instead of the address, which may hold credentials.
     """
     import requests  # noqa: PLC0415
 

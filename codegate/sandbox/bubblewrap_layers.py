@@ -247,7 +247,7 @@ def sandboxed_tar(
 ) -> "Iterator[subprocess.Popen[bytes]]":
     """Yield a ``tar`` process, sandboxed to see only ``mounts``.
 
-    ``pipes`` are its ``stdin`` or ``stdout``, as for Popen; close them in the ``with`` block.
+    ``pipes`` are arguments ``stdin`` or ``stdout`` of Popen. Close these pipes in the ``with`` block.
 
     Raises:
         SandboxError: ``tar`` failed, or took too long.
@@ -315,7 +315,7 @@ def builds_folder() -> Path:
 class BuildFolder:
     """Folders on disk that one build writes.
 
-    If the build continues ``layer``, they begin with its files.
+    If the build continues ``layer``, the folders begin with the layer's files.
 
     Raises:
         SandboxError: a folder cannot be made, or the layer cannot be unpacked.

@@ -22,7 +22,7 @@ _STALE_SECONDS: Final = 86_400.0
 def cache_folder() -> Path:
     """Return codegate's cache folder.
 
-    The variable CODEGATE_CACHE names it; default: ``codegate`` below XDG_CACHE_HOME or ``~/.cache``.
+    The variable CODEGATE_CACHE names the folder; default: ``codegate`` below XDG_CACHE_HOME or ``~/.cache``.
     """
     given = os.environ.get("CODEGATE_CACHE")
     if given:
@@ -34,7 +34,7 @@ def cache_folder() -> Path:
 def cache_bytes() -> int:
     """Return the cache's limit for recorded builds, in bytes.
 
-    The variable CODEGATE_CACHE_GB sets it; default: 8 GB.
+    The variable CODEGATE_CACHE_GB sets the limit; default: 8 GB.
 
     Raises:
         UsageError: CODEGATE_CACHE_GB is no number.

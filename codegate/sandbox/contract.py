@@ -96,9 +96,9 @@ class Command:
     """A command to run in the workspace.
 
     Attributes:
-        argv: program and arguments; no shell is involved. An argument that is one of these is replaced by a path in the
-            sandbox: ``{python}`` (the supervisor's interpreter), ``{interpreter}`` (the project's own if a recorded
-            build has one, else the supervisor's), ``{tools}`` (folder with ``ruff``), ``{workspace}``.
+        argv: program and arguments; no shell is involved. Some arguments are replaced by a path in the sandbox:
+            ``{python}`` (the supervisor's interpreter), ``{interpreter}`` (the project's own if a recorded build has
+            one, else the supervisor's), ``{tools}`` (folder with ``ruff``), ``{workspace}``.
         stdin: the program's whole standard input.
         environment: variables on top of the sandbox's fixed, minimal environment.
         timeout_seconds: wall clock; at its end the whole process tree is killed.
@@ -391,8 +391,8 @@ class Backend(Protocol):
         """Start a sandbox for a recorded build.
 
         Args:
-            recipe: image, toolchains and system packages of the sandbox. If it has a layer, the build continues that
-                one.
+            recipe: image, toolchains and system packages of the sandbox. If the recipe has a layer, the build continues
+                that layer.
             limits: the sandbox's; ``disk_bytes`` bounds all that the build writes.
 
         Raises:

@@ -64,7 +64,7 @@ _WATCHED: Final = (
 class DockerBackend(Backend):
     """Runs sandboxes as containers of the docker command's daemon.
 
-    ``runtime`` is one of the daemon's container runtimes, such as ``runsc``; None is its default.
+    ``runtime`` is one of the daemon's container runtimes, such as ``runsc``; None: the daemon's default.
 
     Raises:
         SandboxUnavailable: no daemon answers within three seconds.

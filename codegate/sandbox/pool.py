@@ -48,8 +48,8 @@ class Lease:
 class SandboxPool:
     """Keeps sandboxes ready for recently requested environments and limits.
 
-    Requests alternate, so the pool drops an environment only after several requests for others. A sandbox that has
-    waited for half of its lifetime is discarded.
+    Requests alternate between environments, so an environment is dropped only after several requests for other
+    environments. A sandbox that has waited for half of its lifetime is discarded.
 
     Args:
         backend: makes the sandboxes; the pool does not close it.

@@ -34,7 +34,7 @@ class Interpreter:
 
     Attributes:
         executable: the interpreter's real path.
-        prefix: the folder that holds its library.
+        prefix: the folder that holds the interpreter's library.
     """
 
     executable: Path

@@ -50,8 +50,8 @@ def collect_changes(
 ) -> CollectedChanges:
     """Read the agent's changes from its sandbox.
 
-    Paths for which ``is_left_out`` is true are left out. ``done`` is the agent's command. If it exceeded the memory
-    limit and the sandbox closed, no change is returned.
+    Paths for which ``is_left_out`` is true are left out. ``done`` is the agent's command. If the agent exceeded the
+    memory limit and the sandbox closed, no change is returned.
     """
     try:
         return _collected(sandbox, base, is_left_out)

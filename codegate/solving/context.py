@@ -108,7 +108,7 @@ def build_listing(base: Tree, most: int | None = None) -> str:
 
 
 def search_words(text: str) -> list[str]:
-    """Split ``text`` into lower-case words, without common ones."""
+    """Split ``text`` into lower-case words, without common words."""
     found = (word.lower() for word in _WORD.findall(text))
     return [word for word in found if len(word) > 1 and word not in _STOP_WORDS]
 

@@ -50,7 +50,7 @@ class DiffEdit:
 
 @dataclass(frozen=True)
 class ParsedEdits:
-    """An answer's edits, and errors in its malformed ones."""
+    """An answer's edits, and the errors in malformed edits."""
 
     edits: tuple[BlockEdit | DiffEdit, ...]
     problems: tuple[str, ...]

@@ -157,7 +157,7 @@ def read_prompt(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
 def check_named_file(folder: Path, name: str, what: str) -> None:
     """Raise UsageError for a configured file outside of ``folder``.
 
-    ``name`` is the file's path in the configuration; ``what`` is its kind, for the message.
+    ``name`` is the file's path in the configuration; ``what`` is the file's kind, for the message.
     """
     # Through a linked folder a pull request could have any file of the machine sent, such as its environment.
     place = Path(os.path.realpath((folder / name).parent))
