@@ -40,8 +40,8 @@ _ESCAPED: Final = re.compile(
     r"|^[#>]|^[-+=](?=[\s=-]|$)"  # a block: heading, quotation, list, rule
 )
 _BROKEN_UP: Final = re.compile(
-    r"(?<=@)(?=\w)|(?<=#)(?=\w)|(?i:(?<=\bgh-))(?=\d)"  # mentions, issues
-    r"|(?<=[A-Za-z])(?=:/)|(?i:(?<=\bwww))(?=\.)"  # links
+    r"(?<=@)(?=\w)|(?<=#)(?=\w)|(?i:(?<=gh-))(?=\d)"  # mentions, issues
+    r"|(?<=[A-Za-z])(?=:/)|(?i:(?<=www))(?=\.)"  # links, also behind an underscore
 )
 _ZERO_WIDTH: Final = "\u200b"
 

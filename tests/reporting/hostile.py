@@ -46,6 +46,7 @@ PAYLOADS = {
     "formula after a tab": "\t=1+1",
     "csv break": '","=1+1\r\n=1+1',
     "rich markup": "[bold red]x[/] [link=https://evil.example]y[/link] :boom:",
+    "autolink behind an underscore": "_www.evil.example<b>",
     "format": "%s %d {0} {x!r} ${HOME}",
 }
 
