@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from codegate.errors import UsageError
 from codegate.grading.classify import broken_collection, classify_failure
 from codegate.grading.controls.flips import cached_originals, find_flips
 from codegate.grading.controls.verdict import (
@@ -64,7 +65,10 @@ def grade(problem: Problem, base: Tree, patch: str, sandboxes: Sandboxes) -> Gra
     if not classified.applied:
         detail = "the patch changes tests, configuration or documentation only" if changes else "the patch is empty"
         return _failed(total, "no_patch", detail, dropped=dropped)
-    tree = base.overlay(classified.applied)
+    try:
+        tree = base.overlay(classified.applied)
+    except UsageError as error:  # below a file that comes from the fix instead, the patch has another
+        return _failed(total, "patch_does_not_apply", error.cause, applied=False, dropped=dropped)
     try:
         # Inspection runs no code of the patch, so a lease is enough.
         with sandboxes.lease(problem.environment, problem.manifest.limits) as lease:

@@ -111,6 +111,12 @@ def test_settings_that_the_fix_changes_too_are_the_fixs() -> None:
     assert found.applied[SOURCE] != world.problem.fix[SOURCE]
 
 
+def test_a_file_below_one_that_comes_from_the_fix_does_not_apply() -> None:
+    world = World(NOWHERE, base={"setup.cfg": ""}, fix={SOURCE: FIX, "setup.cfg": "[metadata]\n"})
+    grade = world.grade({SOURCE: FIX, "setup.cfg": None, "setup.cfg/x.py": ""})
+    assert (grade.failure, grade.detail) == ("patch_does_not_apply", "path 'setup.cfg' is a file and a folder at once.")
+
+
 def test_deleting_is_never_hostile(world: World) -> None:
     found = _sort(world, "sitecustomize.py", "fast.so", "tests/test_price.py", data=None)
     assert (sorted(found.applied), found.dropped) == (["fast.so", "sitecustomize.py"], ("tests/test_price.py",))
