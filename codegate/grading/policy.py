@@ -24,6 +24,7 @@ _METADATA: Final = re.compile(r"[^/]+\.(dist-info|egg-info|egg-link)(/|$)", re.I
 _INSTALLED: Final = re.compile(r".*(^|/)(site|dist)-packages/", re.IGNORECASE)
 _MODULE: Final = re.compile(r"([^/.]+)(?:/__init__)?\.py")
 _SCRATCH: Final = ".codegate-go"  # the folder of go_driver.py
+_PART: Final = 1000  # characters of a line that are searched together
 _RUNNER_MODULES: Final = frozenset({"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py"})
 
 _SIGNS: Final = {
@@ -180,7 +181,9 @@ def suspicious_signs(base: Tree, applied: Changes, reference: Changes) -> tuple[
 
 
 def _signs(lines: list[str]) -> list[tuple[str, str]]:
-    return [(sign, line) for line in lines for sign, pattern in _COMPILED.items() if pattern.search(line)]
+    # Some patterns take the square of a line's length.
+    parts = [line[at : at + _PART] for line in lines for at in range(0, len(line), _PART)]
+    return [(sign, part) for part in parts for sign, pattern in _COMPILED.items() if pattern.search(part)]
 
 
 def _added_lines(before: TreeFile | None, after: TreeFile | None) -> list[str]:

@@ -3,6 +3,7 @@
 import importlib
 import sys
 import tempfile
+import time
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
 from typing import Any
@@ -170,3 +171,7 @@ def test_signs_are_those_that_the_patch_adds() -> None:
     cheating = changes({SOURCE: BUG + "import sys\nsys._getframe(1)\n"})
     assert [sign.partition(" touches ")[0] for sign in suspicious_signs(base, cheating, {})] == [SOURCE]
     assert suspicious_signs(base, cheating, cheating) == ()
+    began = time.monotonic()
+    long = changes({SOURCE: f"{BUG}x = '{'test_' * 40_000}'; sys._getframe(1)\n"})
+    assert suspicious_signs(base, long, {})
+    assert time.monotonic() - began < 10
