@@ -1,8 +1,8 @@
 """The types of a grade and its parts."""
 
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from codegate.grading.behaviour import Behaviour
 from codegate.grading.stderr import StderrClass
@@ -41,6 +41,10 @@ runs.
 TestStatus = Literal["passed", "failed", "error", "skipped", "missing"]
 
 
+_MOST_SECONDS: Final = 1e9
+"""Larger times, of a clock that the code under test has changed, could sum up to what no journal holds."""
+
+
 class TestResult(Strict):
     """One test's result; status ``missing``: it was not reported."""
 
@@ -48,7 +52,7 @@ class TestResult(Strict):
 
     id: str
     status: TestStatus
-    seconds: float = 0.0
+    seconds: Annotated[float, AfterValidator(lambda seconds: min(seconds, _MOST_SECONDS))] = 0.0
     exception: str | None = Field(default=None, description="Class name of the exception, qualified.")
     message: str = Field(default="", max_length=4000)
     markers: tuple[str, ...] = ()

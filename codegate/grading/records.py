@@ -61,7 +61,7 @@ class Phase(Record):
     when: Literal["setup", "call", "teardown"]
     outcome: Literal["passed", "failed", "skipped", "xfail"]
     seconds: float = Field(ge=0, allow_inf_nan=False)
-    markers: tuple[str, ...]
+    markers: Annotated[tuple[str, ...], Field(max_length=50)]
     crash: Crash | None
     receipts: tuple[str, ...] = ()
     text: str = Field(default="", max_length=10_000)
