@@ -159,9 +159,10 @@ def check_named_file(folder: Path, name: str, what: str) -> None:
 
     ``name`` is the file's path in the configuration; ``what`` is the file's kind, for the message.
     """
-    # Through a linked folder a pull request could have any file of the machine sent, such as its environment.
-    place = Path(os.path.realpath((folder / name).parent))
-    if not is_plain_path(name) or not place.is_relative_to(os.path.realpath(folder)):
+    # Through a linked folder a pull request could have any file of the machine sent, such as its environment, or the
+    # token that a checkout leaves in git's own folder, which is in no plain path.
+    root, place = map(os.path.realpath, (folder, (folder / name).parent))
+    if not is_plain_path(name) or not is_plain_path(os.path.relpath(f"{place}/x", root)):
         raise UsageError(f"the {what} {name[:100]!r} is no path below the folder of the configuration.", "Move it.")
 
 

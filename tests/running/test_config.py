@@ -246,6 +246,7 @@ def test_a_prompt_is_told_apart_by_its_text(tmp_path: Path) -> None:
         ("../fix.md", "", "no path below the folder"),
         ("/etc/hostname", "", "no path below the folder"),
         ("linked/environ", "", "no path below the folder"),
+        ("git/config", "", "no path below the folder"),
         ("loop/fix.md", "", "loop"),
         ("fix.md", "x" * 100_001, "fix.md"),
     ],
@@ -255,6 +256,9 @@ def test_a_prompt_that_cannot_be_is_refused(tmp_path: Path, prompt: str, text: s
     path.write_text(f"candidates: [{{provider: openai, model: gpt-4o-2024-08-06, prompt: {prompt}}}]\n")
     (tmp_path / "fix.md").write_text(text)
     (tmp_path / "linked").symlink_to("/proc/self")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("Fix {statement} in {context}, with a token.")
+    (tmp_path / "git").symlink_to(".git")
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(UsageError, match=reason):
         load_config(path)
