@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from codegate.errors import UsageError
 from codegate.reporting.view import ReportView
@@ -61,11 +61,12 @@ def read_result(data: bytes) -> ReportView:
         raise UsageError(f"{_PLACE} has a number that no report has.")
     try:
         view = TypeAdapter(ReportView).validate_python({key: document[key] for key in document if key != "schema"})
-    except ValidationError as error:
+        written = json.loads(render_json(view))  # refuses the infinity that a text such as "1e400" becomes
+    except ValueError as error:
         raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.", _AGAIN) from error
     columns = len(view.candidates)
     # Validation accepts a text for a number and unknown or missing keys; writing the view again reveals them.
-    if any(len(row.cells) != columns for row in view.problems) or json.loads(render_json(view)) != document:
+    if any(len(row.cells) != columns for row in view.problems) or written != document:
         raise UsageError(f"{_PLACE} has not the form of a {REPORT_SCHEMA}.", _AGAIN)
     return view
 

@@ -59,6 +59,7 @@ def _at(path: str, value: object) -> object:
         ("verdicts/0/extra", 1),
         ("candidates/0/measures/extra", 1),
         ("candidates/0/measures/costs/total_usd", "0.1"),
+        ("candidates/0/pass_rate/high", "1e400"),
         ("problems/0/cells/0/status", "<b>"),
         ("problems/0/cells", []),
         ("candidates", {}),
