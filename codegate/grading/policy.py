@@ -16,7 +16,7 @@ from typing import Final
 
 from codegate.languages import PathClassifier
 from codegate.sandbox import SandboxFile
-from codegate.suite import Changes, Problem, Tree, TreeFile
+from codegate.suite import Changes, Problem, Tree, TreeFile, parent_folders
 
 _START_UP: Final = re.compile(r"(site|user)customize(\.py|/__init__\.py)$|pyvenv\.cfg$|[^/]+\.pth$", re.IGNORECASE)
 _BINARY: Final = re.compile(r"\.(so|syso|pyd|pyc|pyo|dll|dylib|egg|whl|a|o)$|\.so\.\d", re.IGNORECASE)
@@ -117,6 +117,13 @@ def classify_patch(problem: Problem, base: Tree, changes: Changes) -> Classified
         else:
             applied[path] = file
             modules |= new
+    # A file in place of a folder would remove what is below it, and a folder the file of its name.
+    left = {path for path in dropped if path in base}
+    above = {folder for path in left for folder in parent_folders(path)}
+    taking = [path for path, file in applied.items() if file and (path in above or left & {*parent_folders(path)})]
+    for path in taking:
+        del applied[path]
+    dropped += taking
     return ClassifiedPatch(applied, tuple(dropped), tuple(hostile), frozenset(modules))
 
 

@@ -118,6 +118,14 @@ def test_a_file_below_one_that_comes_from_the_fix_does_not_apply() -> None:
     assert (grade.failure, grade.detail) == ("patch_does_not_apply", "path 'setup.cfg' is a file and a folder at once.")
 
 
+def test_no_test_or_setting_is_replaced_by_a_folder_or_a_file_of_its_name(world: World) -> None:
+    gone = dict.fromkeys(("pyproject.toml", "tests/test_price.py", "tools/build.py"))
+    new = dict.fromkeys(("pyproject.toml/deep/x.py", "tests", "tools", SOURCE), "x = 1\n")
+    found = classify_patch(world.problem, world.base, changes({**gone, **new}))
+    assert sorted(found.applied) == [SOURCE, "tools", "tools/build.py"]
+    assert sorted(found.dropped) == ["pyproject.toml", "pyproject.toml/deep/x.py", "tests", "tests/test_price.py"]
+
+
 def test_deleting_is_never_hostile(world: World) -> None:
     found = _sort(world, "sitecustomize.py", "fast.so", "tests/test_price.py", data=None)
     assert (sorted(found.applied), found.dropped) == (["fast.so", "sitecustomize.py"], ("tests/test_price.py",))
