@@ -15,6 +15,7 @@ from codegate.strict import check_shape
 
 MAX_TOKENS: Final = 100_000_000
 """Largest accepted token count; larger ones are treated as unknown."""
+_NOT_COUNTED: Final = -1
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,13 @@ def usage_of(raw: object, input_name: str, output_name: str) -> Usage:
     whole = token_count(raw.get("total_tokens"))
     if total is not None and output is not None and whole is not None:
         output = max(output, whole - total)  # some servers count reasoning tokens, which are billed, only in the total
+    cached = token_detail(raw, input_name, "cached_tokens", missing=_NOT_COUNTED)
+    if cached is None:
+        total = None  # it contradicts the count of its part
     return Usage(
         input_tokens=total,
         output_tokens=output,
-        cached_tokens=token_detail(raw, input_name, "cached_tokens"),
+        cached_tokens=None if cached == _NOT_COUNTED else cached,
         written_tokens=token_detail(raw, input_name, "cache_write_tokens", missing=0),
         reasoning_tokens=token_detail(raw, output_name, "reasoning_tokens"),
     )

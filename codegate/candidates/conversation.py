@@ -132,7 +132,7 @@ class Usage(Strict):
 
     Attributes:
         input_tokens: all input tokens.
-        cached_tokens: input tokens that were read from a cache.
+        cached_tokens: input tokens that were read from a cache; in a sum, those of the calls that reported any.
         written_tokens: input tokens written to a cache at a separate price, which few APIs have.
         reasoning_tokens: output tokens that the model reasoned with.
         helpers: the part of all these counts that other models than the candidate's used, by model name.
@@ -146,11 +146,14 @@ class Usage(Strict):
     helpers: Mapping[str, "Usage"] = Field(default={}, exclude_if=lambda helpers: not helpers)
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Return the sum; None plus a number is None."""
+        """Return the sum; except for cached tokens, None stays None."""
         helpers = dict(self.helpers)
         for model, usage in other.helpers.items():
             helpers[model] = helpers[model] + usage if model in helpers else usage
-        return Usage(**self._fields(other, operator.add), helpers=helpers)
+        fields = self._fields(other, operator.add)
+        if cached := [one.cached_tokens for one in (self, other) if one.cached_tokens is not None]:
+            fields["cached_tokens"] = sum(cached)  # Gemini leaves the count out where it is 0
+        return Usage(**fields, helpers=helpers)
 
     @property
     def own(self) -> "Usage":
@@ -165,7 +168,7 @@ class Usage(Strict):
         return {name: None if None in pair else of(*pair) for name, pair in pairs.items()}
 
 
-NO_USAGE: Final = Usage(input_tokens=0, output_tokens=0, cached_tokens=0, reasoning_tokens=0)
+NO_USAGE: Final = Usage(input_tokens=0, output_tokens=0, reasoning_tokens=0)
 """The usage of no calls at all."""
 
 

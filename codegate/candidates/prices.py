@@ -81,9 +81,9 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
 
     (input - cached - written) * input price + cached * cache_read + written * cache_write + output * output price.
 
-    The cost is None if a price or a token count is unknown. Counts of cached tokens may be unknown if cached tokens
-    have no separate price. Tokens of helpers have the helpers' prices. If several calls together have as many tokens as
-    one long request, they get the prices of long prompts, so that the cost is an upper bound.
+    The cost is None if a price or a token count is unknown. It is an upper bound in two cases: cached tokens without a
+    count cost what other input does, if that is more; several calls that together have as many tokens as one long
+    request get the prices of long prompts. Tokens of helpers have the helpers' prices.
     """
     if prices is not None and usage.helpers:
         each_model = [(usage.own, prices), *((part, prices.helpers.get(name)) for name, part in usage.helpers.items())]
@@ -97,6 +97,8 @@ def cost(usage: Usage, prices: Prices | None) -> Decimal | None:
         return None
     for tokens, price in ((usage.cached_tokens, each.cache_read), (usage.written_tokens, each.cache_write)):
         if price is not None and price != each.input:
+            if tokens is None and price < each.input:
+                continue
             if tokens is None or tokens > usage.input_tokens:
                 return None
             total += tokens * (price - each.input)

@@ -32,13 +32,21 @@ def test_cached_tokens_without_a_price_of_their_own_cost_what_input_does() -> No
         (Usage(input_tokens=1, output_tokens=1, cached_tokens=0), None),
         (Usage(output_tokens=1, cached_tokens=0), PRICES),
         (Usage(input_tokens=1, cached_tokens=0), PRICES),
-        (Usage(input_tokens=1, output_tokens=1), PRICES),
         (Usage(input_tokens=1, output_tokens=1, cached_tokens=2), PRICES),
         (Usage(), PRICES),
     ],
 )
 def test_the_unknown_is_unknown_and_never_free(usage: Usage, prices: Prices | None) -> None:
     assert cost(usage, prices) is None
+
+
+def test_without_a_count_of_cached_tokens_the_cost_is_an_upper_bound() -> None:
+    dear = PRICES.model_copy(update={"cache_read": Decimal(2)})
+    silent = Usage(input_tokens=1_000_000, output_tokens=0)
+    assert cost(silent, PRICES) == Decimal("1.25")
+    assert cost(silent, dear) is None
+    hit = Usage(input_tokens=1_000_000, output_tokens=0, cached_tokens=800_000)
+    assert cost(silent + hit + silent, PRICES) == Decimal("2.75") + Decimal("0.1"), "of a loop only the second call hit"
 
 
 @given(st.text(max_size=200), counts, amounts, amounts, st.none() | amounts, st.none() | amounts, st.data())
