@@ -313,8 +313,13 @@ def _mark_missing_newline(body: list[bytes], data: bytes, end: int) -> list[byte
     reaches = end > _line_count(data)
     if data.endswith(b"\n") or not reaches or any(line.startswith(b"\\") for line in body):
         return body
-    last = {max((n for n, line in enumerate(body) if line[:1] in {b" ", mark}), default=-1) for mark in (b"-", b"+")}
-    return [part for n, line in enumerate(body) for part in ((line, _NO_END) if n in last else (line,))]
+    old, new = (
+        max((n for n, line in enumerate(body) if line[:1] in {b" ", mark}), default=-1) for mark in (b"-", b"+")
+    )
+    if old < new and body[old][:1] == b" ":  # lines are added after it, so it gets a newline
+        body = [*body[:old], b"-" + body[old][1:], b"+" + body[old][1:], *body[old + 1 :]]
+        new += 1
+    return [part for n, line in enumerate(body) for part in ((line, _NO_END) if n in {old, new} else (line,))]
 
 
 def _line_count(data: bytes) -> int:

@@ -108,6 +108,14 @@ def test_mode_only_copy_and_rename_patches_apply() -> None:
     assert apply_patch(BASE, renamed_and_edited)["src/a.py"] is None
 
 
+def test_lines_added_after_an_end_without_newline_are_lines_of_their_own() -> None:
+    base = Tree({"a.py": TreeFile(b"x = 1\ny = 2")})
+    for lines in (" x = 1\n y = 2\n+z = 3\n", " x = 1\n y = 2\n+\n+z = 3\n"):
+        added = lines.partition("2\n")[2].replace("+", "")
+        patch = f"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,{lines.count(chr(10))} @@\n{lines}"
+        assert apply_patch(base, patch)["a.py"] == TreeFile(f"x = 1\ny = 2\n{added}".rstrip("\n").encode())
+
+
 def test_links_are_made_moved_and_pointed_elsewhere() -> None:
     end = "\\ No newline at end of file\n"
     made = new_file("newlink", "120000", "src/a.py") + end
