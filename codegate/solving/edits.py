@@ -13,6 +13,7 @@ with or without a code fence around it. An empty SEARCH part creates the file or
 """
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,8 +57,11 @@ class ParsedEdits:
     problems: tuple[str, ...]
 
 
-def parse_edits(text: str) -> ParsedEdits:
-    """Parse the edits in an answer; never raises."""
+def parse_edits(text: str, known: Container[str] = ()) -> ParsedEdits:
+    """Parse the edits in an answer; never raises.
+
+    A line with blanks is a path only if it is in ``known``, the paths of the tree.
+    """
     lines = text.replace("\r\n", "\n").split("\n")
     edits: list[BlockEdit | DiffEdit] = []
     problems: list[str] = []
@@ -68,11 +72,12 @@ def parse_edits(text: str) -> ParsedEdits:
         line = lines[position]
         if _SEARCH.fullmatch(line.strip()):
             diff = None  # a SEARCH block within a fenced diff takes precedence
-            path = _path_above(lines, position) or path
+            own = _path_above(lines, position, known)
+            path = own or path
             end, block = _block(lines, position)
             if block is None:
                 problems.append(f"the SEARCH block at line {position + 1} of the answer has no end")
-            elif not path:
+            elif not path or not (own or any(line.strip() for line in block[0])):  # it would replace another file
                 problems.append(f"the SEARCH block at line {position + 1} of the answer has no path above it")
             else:
                 edits.append(BlockEdit(path, *block))
@@ -138,10 +143,12 @@ def _apply_block(workspace: Workspace, edit: BlockEdit) -> None:
         workspace.write(edit.path, text + "\n" if text else "")
         return
     content = workspace.content(edit.path)
-    lines = content.split("\n")
+    mark = "\ufeff" if content.startswith("\ufeff") else ""  # before UTF-8 from Windows; most models do not copy it
+    lines = content.removeprefix(mark).split("\n")
+    search, replace = ([line.removeprefix(mark) for line in part] for part in (edit.search, edit.replace))
     # One search in the whole text, because a comparison line by line takes quadratic time for a hostile answer.
     text = "\n" + "\n".join(line.removesuffix("\r") for line in lines) + "\n"
-    wanted = "\n" + "\n".join(edit.search) + "\n"
+    wanted = "\n" + "\n".join(search) + "\n"
     found = text.find(wanted)
     if found < 0 or text.find(wanted, found + 1) >= 0:
         times = "does not occur" if found < 0 else "occurs more than once"
@@ -149,8 +156,8 @@ def _apply_block(workspace: Workspace, edit: BlockEdit) -> None:
         raise WorkspaceError(f"{edit.path[:200]}: the SEARCH text {times} (it begins {first!r}).")
     start = text.count("\n", 0, found)
     ending = "\r" if lines[start].endswith("\r") else ""
-    replacement = [line + ending for line in edit.replace]
-    workspace.write(edit.path, "\n".join(lines[:start] + replacement + lines[start + len(edit.search) :]))
+    replacement = [line + ending for line in replace]
+    workspace.write(edit.path, mark + "\n".join(lines[:start] + replacement + lines[start + len(search) :]))
 
 
 def _names_files(lines: list[str], position: int) -> bool:
@@ -158,10 +165,10 @@ def _names_files(lines: list[str], position: int) -> bool:
     return line.startswith("diff --git ") or (line.startswith("--- ") and following.startswith("+++ "))
 
 
-def _path_above(lines: list[str], position: int) -> str:
+def _path_above(lines: list[str], position: int, known: Container[str]) -> str:
     """Return the file's path above the block at ``position``.
 
-    "" if none of the four lines above is a path.
+    ``known`` is as in ``parse_edits``. "" if none of the four lines above is a path.
     """
     for line in reversed(lines[max(0, position - 4) : position]):
         if _REPLACE.fullmatch(line.strip()):
@@ -178,7 +185,8 @@ def _path_above(lines: list[str], position: int) -> str:
             continue
         candidate = line.strip().strip(_PATH_DECORATION)
         candidate = re.sub(r"^(?i:file(name)?|path)\s*:\s*", "", candidate).strip(_PATH_DECORATION)
-        return candidate if " " not in candidate and ("." in candidate or "/" in candidate) else ""
+        is_path = candidate in known or (" " not in candidate and ("." in candidate or "/" in candidate))
+        return candidate if is_path else ""
     return ""
 
 

@@ -48,7 +48,7 @@ def single_shot(
     completion = call(lambda: provider.complete(key, messages, (), candidate.sampling), request_bytes(messages))
     stop: AttemptStop = stop_of(completion) or "answered"
     workspace = Workspace(base)
-    patch_error = apply_edits(workspace, parse_edits(completion.text)) if stop != "refusal" else None
+    patch_error = apply_edits(workspace, parse_edits(completion.text, base)) if stop != "refusal" else None
     patches = workspace.patches()
     return Attempt(
         problem=problem.id,

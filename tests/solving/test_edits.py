@@ -87,6 +87,22 @@ def test_line_endings_and_a_missing_last_one_stay() -> None:
     assert workspace.content("src/pkg/bare.py") == "a = 1\nb = 3\nc = 4"
 
 
+@pytest.mark.parametrize("copied", ["", "\ufeff"])
+def test_the_mark_at_the_beginning_of_a_file_stays(copied: str) -> None:
+    workspace = Workspace(small_tree())
+    workspace.write("src/pkg/mark.py", "\ufeffa = 1\nb = 2\n")
+    block = f"src/pkg/mark.py\n<<<<<<< SEARCH\n{copied}a = 1\n=======\n{copied}a = 3\n>>>>>>> REPLACE"
+    assert apply_edits(workspace, parse_edits(block)) is None
+    assert workspace.content("src/pkg/mark.py") == "\ufeffa = 3\nb = 2\n"
+
+
+def test_a_whole_file_replaces_none_that_is_named_above_another_block() -> None:
+    whole = "<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE"
+    parsed = parse_edits(f"{PATH}\n{BLOCK}\n\nsrc/a new one.py\n{whole}")
+    assert parsed.edits == (EDIT,)
+    assert "no path above" in parsed.problems[0]
+
+
 def test_empty_search_makes_or_replaces_a_file() -> None:
     for path in ("src/pkg/new.py", PATH):
         workspace = Workspace(small_tree())

@@ -63,6 +63,14 @@ def test_single_shot(tmp_path: Path) -> None:
     assert Attempt.model_validate_json(attempt.model_dump_json()) == attempt
 
 
+def test_a_path_with_blanks_is_one_of_the_tree(tmp_path: Path) -> None:
+    tree = small_tree().overlay({"src/my maths.py": TreeFile(b"    return n // 3\n")})
+    second = BLOCK.replace("src/pkg/maths.py", "Now the one beside src/pkg/maths.py, which is\n`src/my maths.py`:")
+    provider = replayed(tmp_path, {"text": f"{BLOCK}\n{second}"})
+    attempt = solve(small_problem(), tree, replay_candidate(), provider, 0, no_tests, once)
+    assert apply_patch(tree, attempt.patch).keys() == {"src/pkg/maths.py", "src/my maths.py"}
+
+
 @pytest.mark.parametrize(
     ("response", "stop"),
     [
