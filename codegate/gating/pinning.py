@@ -45,7 +45,10 @@ class DriftShown(CodegateError):
 
 @dataclass(frozen=True)
 class RunSamples:
-    """One candidate's samples in a finished run."""
+    """One candidate's samples in a finished run.
+
+    ``models`` are the models that the answers name.
+    """
 
     run: str
     finished: str
@@ -54,6 +57,7 @@ class RunSamples:
     samples: CandidateSamples
     looks: int = 1
     suite: str = ""
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -288,6 +292,11 @@ def _check_whole(part: RunSamples) -> None:
             f"run {part.run} was gated and stopped as soon as its verdict was clear, so its samples are a biased "
             "estimate of the model's pass rate.",
             "Pin runs of a fixed number of samples: `codegate run SUITE --samples 10`.",
+        )
+    if len(part.models) > 1:
+        raise UsageError(
+            f"in run {part.run} several models answered: {join_first(part.models)}.",
+            "A baseline is of one snapshot: run it again, and name a model that no other one replaces during the run.",
         )
     check_samples(part.samples, f"run {part.run}:")
     missing = join_first(missing_samples(part.samples), _LISTED, "; ")

@@ -34,19 +34,21 @@ def samples_of(run: Run, name: str | None = None) -> RunSamples:
     their date is wrong, and together with the earlier run they would count twice.
     """
     spec = choose_candidate(run, name)
-    if reused := sum(outcome.reused for outcome in run.of(spec.key())):
+    outcomes = run.of(spec.key())
+    if reused := sum(outcome.reused for outcome in outcomes):
         raise UsageError(
             f"earlier runs made {count_of(reused, 'answer')} of {spec.label} in run {run.manifest.id}.",
             "Take the runs that made them, or run it again without --cache.",
         )
     return RunSamples(
         run=run.manifest.id,
-        finished=max((outcome.finished for outcome in run.of(spec.key())), default="") or run.manifest.created,
+        finished=max((outcome.finished for outcome in outcomes), default="") or run.manifest.created,
         suite_digest=run.manifest.suite_digest,
         spec=spec,
         samples=candidate_samples(run, spec),
         looks=len(run.manifest.looks),
         suite=run.manifest.suite,
+        models=tuple(sorted({model for one in outcomes if one.attempt for model in one.attempt.models})),
     )
 
 

@@ -51,6 +51,13 @@ def test_all_samples_of_all_runs_are_pinned_and_shown(home: Path) -> None:
         assert words in shown.stderr, shown.stderr
 
 
+def test_a_run_that_two_models_answered_is_not_pinned(tmp_path: Path) -> None:
+    journal = write_run(tmp_path / "r-1", pattern(20, 5)) / "outcomes.jsonl"
+    journal.write_text(journal.read_text().replace(SPEC.model, NEWER.model, 40))
+    told = f"in run r-1 several models answered: {SPEC.model}, {NEWER.model}."
+    refused(2, told, "baseline", "pin", "r-1", cwd=tmp_path)
+
+
 def test_a_baseline_without_a_pass_is_warned_of(tmp_path: Path) -> None:
     write_run(tmp_path / "r-1", {"p-00": [False] * 5})
     done = codegate("baseline", "pin", "r-1", cwd=tmp_path)
