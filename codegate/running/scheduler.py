@@ -161,7 +161,9 @@ class _Execution:
         answered = {outcome.candidate for outcome in before.outcomes if outcome.grade is not None}
         no_more = {*self._probed, *answered, *over(before)}
         queues: dict[str, list[AttemptJob]] = {}
-        for job in first:
+        lost = {outcome.key for outcome in before.outcomes}
+        # A provider may decline the request of one problem alone: a resumed run begins with another one.
+        for job in sorted(first, key=lambda job: job.key in lost):
             new = job.candidate.calls_a_model and job.candidate.key() not in no_more
             if new and job.problem.id in before.manifest.problems and self._fault(job.problem) is None:
                 queues.setdefault(job.candidate.key(), []).append(job)

@@ -49,6 +49,14 @@ def test_a_declined_first_request_ends_the_run(
     assert all(outcome.grade for outcome in run_here(suite, tmp_path / "r").outcomes)
 
 
+def test_a_declined_request_of_one_problem_ends_no_resumed_run(execute: Execute, server: ModelServer) -> None:
+    server.script = lambda name, turn, request: declined("Not this one.") if name == "double" else Said(answer(name))
+    with pytest.raises(UsageError, match="Not this one"):
+        execute(server.spec())
+    solved = {outcome.problem: outcome.grade is not None for outcome in execute().outcomes}
+    assert solved == {"calc-double": False, "calc-half": True, "calc-square": True}
+
+
 def test_progress_counts_all_planned_outcomes_from_the_first_question_on(
     execute: Execute, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
