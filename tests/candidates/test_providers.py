@@ -415,6 +415,8 @@ USE = {"type": "tool_use", "id": "c1", "name": "read_file", "input": {"path": "a
     [
         ("openai", "length", {}, "length"),
         ("openai", "content_filter", {"content": None}, "content_filter"),
+        ("openai", "content_filter: SAFETY", {"content": "Hel"}, "content_filter"),
+        ("openai", "function_call_filter: MALFORMED_FUNCTION_CALL", {"content": None}, "stop"),
         ("openai", "stop", {"content": None, "refusal": "No."}, "refusal"),
         ("openai", "tool_calls", {"content": None, "tool_calls": [CALL]}, "tool_calls"),
         ("openai", "stop", {"tool_calls": [CALL]}, "tool_calls"),
@@ -437,6 +439,13 @@ def test_stop_reasons(provider: str, reason: str | None, message: dict[str, Any]
     calls = "tool_calls" in message or ("content" in message and provider == "anthropic")
     assert done.stop_reason == stop
     assert done.tool_calls == (CONVERSATION[2].tool_calls[:1] if calls else ())
+
+
+def test_a_filter_of_gemini_names_its_reason_and_leaves_the_message_out() -> None:
+    answer = {**chat_answer(), "choices": [{"index": 0, "finish_reason": "content_filter: RECITATION"}]}
+    with wire_server(as_json(answer)) as server:
+        done = ask(server, "openai")
+    assert (done.stop_reason, done.text, done.usage.input_tokens) == ("content_filter", "RECITATION", 12)
 
 
 @pytest.mark.parametrize(("tokens", "stop"), [(76, "stop"), (77, "length"), (78, "length")])

@@ -28,6 +28,7 @@ _STOP: Final[dict[str, StopReason]] = {
     "max_tokens": "length",
     "model_length": "length",
     "content_filter": "content_filter",
+    "function_call_filter": "stop",  # Gemini's: the model's call was malformed
 }
 _PARTS: Final = frozenset({"text", "refusal", "thinking"})
 _ROLES: Final = {"developer": "system", "function": "tool"}
@@ -106,7 +107,12 @@ class ChatCompletions(ModelProtocol):
     def read(self, document: Mapping[str, Any], reader: AnswerReader) -> Completion:
         choices = document.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
+        finish = choice.get("finish_reason") if isinstance(choice, dict) else None
+        # Gemini adds its own reason, as in "content_filter: RECITATION", and may leave the message out.
+        reason, _, detail = finish.partition(": ") if isinstance(finish, str) else (finish, "", "")
         message = choice.get("message") if isinstance(choice, dict) else None
+        if message is None and detail:
+            message = {}
         if not isinstance(choice, dict) or not isinstance(message, dict):
             raise reader.malformed("it holds no message")
         made = [call for call in objects_in(message.get("tool_calls")) if isinstance(call.get("function", {}), dict)]
@@ -114,9 +120,10 @@ class ChatCompletions(ModelProtocol):
         calls = reader.calls([(key, function.get("name"), function.get("arguments")) for key, function in functions])
         # Gemini refuses the next turn without its signed thoughts (ai.google.dev, "Thought signatures").
         signed = [{"call": n, EXTRA: call[EXTRA]} for n, call in enumerate(made) if isinstance(call.get(EXTRA), dict)]
-        finish = choice.get("finish_reason")
-        stop = reader.stop("finish_reason", "stop" if finish is None else finish, _STOP, calls)
+        stop = reader.stop("finish_reason", "stop" if reason is None else reason, _STOP, calls)
         answer = block_text(message.get("content"))
+        if stop == "content_filter":
+            answer = answer or detail
         if not answer and not calls and isinstance(message.get("refusal"), str) and message["refusal"]:
             answer, stop = message["refusal"], "refusal"
         return reader.completion(answer, calls, stop, self.usage(document), document.get("model"), signed)
