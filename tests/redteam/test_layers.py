@@ -69,7 +69,8 @@ def _isolation(patch: pytest.MonkeyPatch) -> None:
 
     def command(*arguments: Any) -> Command:
         found = known(*arguments)
-        argv = tuple(part for part in found.argv if part != "-I")
+        start = found.argv[found.argv.index("-c") + 1]  # which hides Python's variables too, for a seed of hashes
+        argv = tuple(part for part in found.argv if part not in {"-I", start})
         return replace(found, argv=argv, environment={**found.environment, "PYTHONPATH": "lib"})
 
     patch.setattr(Pytest, "command", command)
