@@ -97,8 +97,9 @@ FORKER: Final = Forker()
 
 def _serve() -> None:
     """Carry out one command for each line of the input."""
-    for command in iter_modules(import_module("codegate.cli").__path__, "codegate.cli."):
-        import_module(command.name)
+    for room in ("codegate.cli", "codegate.languages"):
+        for module in iter_modules(import_module(room).__path__, f"{room}."):
+            import_module(module.name)
     for name in _SLOW:
         import_module(name)
     import_module("codegate.candidates.listed").table_names()
@@ -109,8 +110,9 @@ def _serve() -> None:
     ):  # what Java, Maven and the other tools of this machine are, which each fork would ask again
         python = import_module("codegate.sandbox").Toolchain("python", "{}.{}".format(*sys.version_info))
         import_module("codegate.sandbox.toolchains").machine_toolchains([python])
-    import_module("codegate.reporting.html").__dict__["_template"]()
-    import_module("codegate.reporting.markdown").markdown_template("report.md.j2")
+    import_module("codegate.reporting.html").__dict__["_template"]().environment.get_template("_charts.html.j2")
+    for name in ("report.md.j2", "comment.md.j2"):
+        import_module("codegate.reporting.markdown").markdown_template(name).environment.get_template("_tables.md.j2")
     # Mining runs each example in ten processes in each state and each proof three times, and hundreds of gates are
     # simulated to say what one finds: that takes most of the time of these commands.
     import_module("codegate.gating.power").__dict__.update(_GATES=60, _FEWEST_GATES=60)
