@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 import yaml
 
+from codegate.environments import SUFFIXES
 from codegate.gating.baseline import Lock
 from tests.github.runner import event_variables
 from tests.github.test_event import pull_payload
@@ -143,6 +145,13 @@ def test_a_baseline_is_uploaded_only_where_there_is_one() -> None:
     made = "steps.codegate.outputs.verdict == 'pass'"
     kept = {step["name"]: step["if"] for step in steps if "report-path" in step.get("with", {}).get("path", "")}
     assert kept == {"Keep the baseline": made, "Keep the environments": made}
+
+
+def test_all_files_of_built_environments_are_uploaded() -> None:
+    text = (ROOT / ".github" / "workflow-templates" / "codegate-baseline.yml").read_text()
+    steps = {step["name"]: step for step in yaml.safe_load(text)["jobs"]["baseline"]["steps"] if "name" in step}
+    pattern = PurePosixPath(steps["Keep the environments"]["with"]["path"]).name
+    assert all(fnmatch("0" * 64 + suffix, pattern) for suffix in SUFFIXES)
 
 
 def test_what_was_mined_is_kept_before_the_job_ends() -> None:
