@@ -312,7 +312,7 @@ def test_a_full_disk_keeps_what_was_journalled(suite: Suite, server: ModelServer
     new = (*run, "--candidate", server.candidate, "--samples", samples, "--out", out)
     done = codegate(*new, cwd=tmp_path, file_bytes=largest + 500)
     assert done.code == 4, done.stderr
-    assert f"cannot write {out / 'outcomes.jsonl'}: File too large. Free some space" in done.stderr
+    assert f"cannot write {out / 'outcomes.jsonl'}: File too large. Check its space" in done.stderr
     assert "continue with --resume" in done.stderr
     whole = (out / "outcomes.jsonl").read_bytes()
     kept = [json.loads(line) for line in whole[: whole.rfind(b"\n")].splitlines()]
