@@ -138,7 +138,7 @@ def compare(
     taken = max((entries[-1].index + 1 for entries in candidate.samples.values() if entries), default=0)
     terms = Terms(policy, looks or (max(taken, 1),), taken, candidates, confirming)
     if taken and without_copies(candidate) is not candidate:
-        terms = replace(terms, looks=(taken,))  # more samples add nothing, so this look is the only one
+        terms = replace(terms, looks=(taken,), copied=True)  # more samples add nothing, so this look is the only one
     baseline, candidate, quarantined = without_quarantined(baseline, candidate)
     changed: tuple[Exclusion, ...] = ()
     if policy.drop_changed:

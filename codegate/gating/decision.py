@@ -39,7 +39,7 @@ class Terms:
 
     ``looks`` are the samples per problem at each planned comparison ("look"). ``samples`` is the number made so far.
     ``candidates`` is the number of candidates gated together. ``confirming``: fresh samples of the baseline were added
-    because a regression was seen.
+    because a regression was seen. ``copied``: the candidate's answers are copies, so more samples add nothing.
     """
 
     policy: GatePolicy
@@ -47,6 +47,7 @@ class Terms:
     samples: int
     candidates: int = 1
     confirming: bool = False
+    copied: bool = False
 
     @property
     def look(self) -> int:

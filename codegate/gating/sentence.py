@@ -101,7 +101,7 @@ def _advice(terms: Terms, *, pending: bool) -> str:
         return ""
     if pending:
         return ", and sampling goes on"
-    if terms.looks[-1] < LOOKS[-1]:
+    if terms.looks[-1] < LOOKS[-1] and not terms.copied:
         return f"; up to {LOOKS[-1]} samples per problem (gate.max_samples) would settle more"
     return "; more problems would settle it (codegate plan shows how much)"
 

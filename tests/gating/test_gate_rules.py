@@ -78,6 +78,10 @@ def test_copies_count_once_and_it_is_said() -> None:
     assert verdict.futile
     assert "The candidate's answers are copies of one another on 40 of 40 problems" in verdict.warnings[0]
     assert {flip.candidate_n for flip in verdict.regressions} == {1}
+    few = uniform(20, 18, 2)
+    unclear = compare(side(uniform(20, 20, 10)), answered(few, {problem: ["a"] * 2 for problem in few}), POLICY)
+    assert unclear.kind == "inconclusive"
+    assert "more problems would settle it" in unclear.reason, "more samples add nothing"
 
 
 def test_a_copied_baseline_is_one_sample_too() -> None:
