@@ -105,11 +105,6 @@ def _serve() -> None:
     import_module("codegate.candidates.listed").table_names()
     with suppress(Exception):  # whatever proxy or certificates this environment names
         import_module("openai").OpenAI(api_key="none").close()  # it loads what sends requests
-    with suppress(
-        Exception
-    ):  # what Java, Maven and the other tools of this machine are, which each fork would ask again
-        python = import_module("codegate.sandbox").Toolchain("python", "{}.{}".format(*sys.version_info))
-        import_module("codegate.sandbox.toolchains").machine_toolchains([python])
     import_module("codegate.reporting.html").__dict__["_template"]().environment.get_template("_charts.html.j2")
     for name in ("report.md.j2", "comment.md.j2"):
         import_module("codegate.reporting.markdown").markdown_template(name).environment.get_template("_tables.md.j2")

@@ -1,7 +1,7 @@
 """What hundreds of runs would find again, found once in a session, by whichever of its processes is first.
 
-That is how a kind of sandbox holds its limits, which toolchains it shows, the recorded build
-of equal inputs, the grade of a patch, and that a problem is sound.
+That is how a kind of sandbox holds its limits, which toolchains it shows, what this machine's tools say of themselves,
+the recorded build of equal inputs, the grade of a patch, and that a problem is sound.
 """
 
 import os
@@ -18,7 +18,7 @@ from codegate.environments import Recipe, build, inputs, store
 from codegate.grading import Grade, Sandboxes, grade
 from codegate.grading import sandboxes as opening
 from codegate.running import attempt, predictions, readiness
-from codegate.sandbox import Assurance, Backend, PreparedEnvironment, preflight
+from codegate.sandbox import Assurance, Backend, PreparedEnvironment, preflight, toolchains
 from codegate.sandbox.bubblewrap import BubblewrapEnvironment
 from codegate.suite import Problem, Tree
 
@@ -27,8 +27,8 @@ FOUND: Final = "CODEGATE_TESTS_FOUND"
 _ANY: Final = sha256(b"any tree").hexdigest()
 
 
-class _Unsound(Exception):
-    """Why a problem is not sound here, which is looked at again."""
+class _NotKept(Exception):
+    """What was found, and is looked for again: why a problem is not sound, that a tool prints nothing."""
 
 
 def remember(put: Callable[[object, str, object], None] = setattr) -> None:
@@ -44,6 +44,19 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
         key = ["preflight", backend.name, type(backend).__name__, base, programs]
         kept = _kept(folder, key, lambda: preflight(backend, environment).model_dump_json().encode())
         return Assurance.model_validate_json(kept).model_copy(update={"environment": environment.identity[:200]})
+
+    printed = toolchains._printed  # replaced below
+
+    def print_once(argv: list[str]) -> str:
+        def ask() -> bytes:
+            if text := printed(argv):
+                return text.encode()
+            raise _NotKept
+
+        try:
+            return _kept(folder, ["tool", argv, os.environ.get("PATH"), str(Path.home())], ask).decode()
+        except _NotKept:
+            return ""
 
     show = inputs._look  # replaced below
 
@@ -76,12 +89,12 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
     def sound(problem: Problem, base: Tree, sandboxes: Sandboxes) -> str | None:
         def looked() -> bytes:
             if (wrong := check(problem, base, sandboxes)) is not None:
-                raise _Unsound(wrong)
+                raise _NotKept(wrong)
             return b"sound"
 
         try:
             _kept(folder, ["sound", *about(problem, sandboxes)], looked)
-        except _Unsound as error:
+        except _NotKept as error:
             return str(error)
         return None
 
@@ -91,6 +104,7 @@ def remember(put: Callable[[object, str, object], None] = setattr) -> None:
     put(readiness, "_check", sound)
     put(build, "TreeOrigin", of_any_tree)
     put(inputs, "_look", shown)
+    put(toolchains, "_printed", print_once)
 
 
 def _kept(folder: Path, key: object, find: Callable[[], bytes]) -> bytes:
