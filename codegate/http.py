@@ -92,7 +92,7 @@ class HttpConnection:
         self._send(h11.Data(data))
 
     def finish(self) -> None:
-        """End the answer."""
+        """End the answer that ``begin`` began."""
         self._send(h11.EndOfMessage())
 
     def _give_back(self) -> None:

@@ -116,9 +116,10 @@ class Calls:
 
 
 class _BoundedSend:
-    """A mixin for HTTP clients: limits answers, follows no redirect.
+    """Limits the size of answers; a mixin for HTTP clients.
 
-    Headers in ``withheld`` are not sent.
+    Redirects are not followed. Headers in ``withheld``, in lower case, are not sent. ``send`` raises
+    AnswerTooLargeError.
     """
 
     withheld: frozenset[str] = frozenset()

@@ -49,7 +49,10 @@ def project_by(
 
 
 def read_settings(config: Path | None) -> tuple[Config, Path]:
-    """Return the configuration, or the defaults, with its folder."""
+    """Return the configuration and its folder.
+
+    Without ``config``, codegate.yml is read; without that file too, the defaults and the current folder are returned.
+    """
     path = config_file(config)
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
 

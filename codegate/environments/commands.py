@@ -236,10 +236,11 @@ def _builds(words: list[str]) -> bool:
 
 
 def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: Sequence[str]) -> TestCommand:
-    """Return ``command`` with context from the command that runs it.
+    """Return ``command`` with facts about the command that runs it.
 
-    ``env`` are the outer command's variables, ``place`` is the file that has ``command``, and ``left_out`` are further
-    notes. Variables and place of ``command`` itself take precedence.
+    ``env`` are the outer command's variables, ``left_out`` its notes, and ``place`` is the file that has ``command``.
+    Variables and place of ``command`` itself take precedence. Commands before it in a package.json also find
+    ``node_modules/.bin``.
     """
     before = command.before
     if before and "package.json" in place:

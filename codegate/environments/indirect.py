@@ -89,7 +89,11 @@ def _script(tree: Tree, words: list[str], folder: str) -> Iterator[ShellText]:
 
 
 def _target(tree: Tree, program: str, words: list[str], folder: str) -> Iterator[ShellText]:
-    """Yield the commands of make or just targets, dependencies first."""
+    """Yield the shell text of each named target.
+
+    ``words`` are the arguments of ``program``: ``make``, ``gmake`` or ``just``. The commands of a target's
+    prerequisites come first.
+    """
     names = ("justfile", "Justfile", ".justfile") if program == "just" else ("GNUmakefile", "makefile", "Makefile")
     variables = {}
     targets = []

@@ -93,7 +93,8 @@ def service_variables(recipe: Recipe) -> dict[str, str]:
 class SandboxWithServers(Sandbox):
     """A sandbox that starts servers for each of its commands.
 
-    ``run`` raises SandboxError if a preset's server does not start for the first command.
+    ``run`` raises SandboxError if a preset, such as ``postgres``, does not start for the first command. Otherwise a
+    command whose servers do not start has the exit code ``NOT_STARTED``.
     """
 
     def __init__(self, sandbox: Sandbox, servers: tuple[Server, ...]) -> None:

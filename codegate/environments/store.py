@@ -235,7 +235,10 @@ def _modified(path: Path) -> float:
 
 
 def _built(described: LayerFile) -> Built | None:
-    """Return a cached build, locked while in use, or None."""
+    """Return a cached build, or None if it is gone.
+
+    It cannot be removed from the cache as long as its ``layer`` object exists.
+    """
     archive = layers_folder() / f"{described.sha256}.tar"
     layer = Layer(described.sha256, archive, tuple(sorted(described.variables.items())), described.python)
     try:

@@ -69,7 +69,10 @@ def cohort_results(
 
 
 def below_floor(cohort: Cohort) -> bool:
-    """Return whether the rate is significantly below a set floor."""
+    """Return whether the pass rate is significantly below the floor.
+
+    False if the cohort has no floor.
+    """
     return cohort.floor is not None and cohort.upper is not None and cohort.upper < cohort.floor
 
 

@@ -54,7 +54,10 @@ def people_path(history: Path) -> Path:
 
 
 def read_people(history: Path) -> People | None:
-    """Return people's counts, None without a file; raises UsageError."""
+    """Return how often people solved a history's problems.
+
+    None if that was never recorded. Raises UsageError if the file is broken.
+    """
     path = people_path(history)
     if not os.path.lexists(path):
         return None

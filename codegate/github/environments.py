@@ -26,7 +26,7 @@ _MAX_BYTES: Final = 4 << 30
 def take_environments(job: Job, lock: Lock | None) -> None:
     """Import built environments from an artifact of the default branch.
 
-    Only archives that ``lock`` lists are imported.
+    Only archives that ``lock`` lists are imported, so none without a lock. A failure is logged as a warning.
     """
     name, github, event = job.inputs.environments, job.github, job.event
     if name is None or lock is None or not lock.environments or github is None or event is None:

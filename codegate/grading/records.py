@@ -52,8 +52,8 @@ class Phase(Record):
 
     Attributes:
         receipts: the tokens that marks sent during the phase (see ``controls/copies.py``).
-        text: the runner's description of the failure of a copy, or of a test with copies. The test output lacks this
-            text.
+        text: how the runner describes a failure; empty unless the test has copies or is one. The test output leaves
+            these descriptions out.
     """
 
     kind: Literal["phase"]

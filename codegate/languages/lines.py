@@ -104,7 +104,11 @@ def joined(context: str, code: str) -> str:
 
 
 class RenderedExample(NamedTuple):
-    """An example's code, expression, and values without and with fix."""
+    """An example as readers of a statement see it.
+
+    ``observed`` and ``expected`` are what ``expression``, after ``code``, gives without and with the fix.
+    ``expression`` is empty if ``code`` itself raises.
+    """
 
     code: str
     expression: str

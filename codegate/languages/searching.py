@@ -172,9 +172,9 @@ _SERVER: Final = _Server()
 
 
 def serve() -> None:
-    """Fork a search for each connection from standard input.
+    """Fork a process for each search that a client requests.
 
-    Return when standard input is closed.
+    Standard input is a Unix socket that receives the clients' sockets. Return when it is closed.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps searches
     with socket.socket(fileno=sys.stdin.fileno()) as control:

@@ -132,10 +132,10 @@ def ancestors(node: "Node", end: "Node | None" = None) -> Iterator["Node"]:
 
 
 def scoped(root: "Node", opening: Collection[str]) -> Iterator[tuple["Node", tuple["Node", ...]]]:
-    """Yield each named node with the ``opening`` ancestors around it.
+    """Yield each named node with its ancestors of some types.
 
-    ``opening`` are types of nodes; the outermost ancestor comes first. Nodes within more than twenty of these ancestors
-    are left out.
+    ``opening`` are these types; the outermost ancestor comes first. Nodes within more than twenty such ancestors are
+    left out.
     """
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
@@ -158,9 +158,10 @@ def edited(node: "Node", edits: "Mapping[Node, str]") -> str:
 
 
 def spliced(data: bytes, edits: Iterable[tuple[int, int, bytes]], span: tuple[int, int]) -> bytes:
-    """Return ``data[span]`` with the ranges in ``edits`` replaced.
+    """Return a ``span`` of ``data`` with ``edits`` made.
 
-    An edit is start, end and new bytes. Edits must not overlap.
+    The span is start and end; an edit is start, end and new bytes. All positions are in ``data``. Edits must not
+    overlap.
     """
     parts, at = [], span[0]
     for start, end, text in sorted(edits, key=lambda one: one[:2]):

@@ -24,10 +24,10 @@ ASSUMED_OUTPUT: Final = 2_000
 
 @dataclass(frozen=True)
 class SampleExpense:
-    """Averages of one sample, measured in earlier runs.
+    """What one sample took on average in earlier runs.
 
-    ``model_seconds`` includes the time of tools. If ``own`` is false, other candidates with the same solver made the
-    samples.
+    ``problems`` counts the problems with samples. ``model_seconds`` includes the time of tools. If ``own`` is false,
+    other candidates with the same solver made the samples.
     """
 
     problems: int

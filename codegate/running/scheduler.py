@@ -138,9 +138,10 @@ class _Execution:
         self._check_ended()
 
     def first(self, left: list[AttemptJob]) -> list[AttemptJob]:
-        """Return jobs of ``left`` to run before problems are checked.
+        """Return jobs of ``left`` on its first three problems.
 
-        These jobs call a model on the first problems.
+        ``probe`` runs some of them when these problems are checked, and before all others are. Only jobs that call a
+        model count. Empty without ``precheck``.
         """
         if not self._setup.options.precheck:
             return []

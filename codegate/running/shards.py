@@ -99,9 +99,9 @@ def plan_digest(plan: RunManifest, of: int) -> str:
 
 
 def shard_manifest(plan: RunManifest, choice: ShardChoice) -> RunManifest:
-    """Return the manifest of one shard.
+    """Return the manifest of the shard that ``choice`` names.
 
-    Raises UsageError if ``plan`` is not the plan that the run's id was made from.
+    ``plan`` is the whole run's. Raises UsageError if it is not the plan that ``choice.run_id`` was made from.
     """
     if choice.run_id.rpartition("-")[2] != plan_digest(plan, choice.of):
         raise UsageError(

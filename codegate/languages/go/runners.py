@@ -86,7 +86,8 @@ class Go(Runner):
 def _options(command: tuple[str, ...]) -> dict[str, list[str]]:
     """Return the options of the project's ``go test`` command.
 
-    ``build_options`` are for the compiler, ``test_options`` for the test program.
+    The keys are ``build_options``, for the compiler, and ``test_options``, for the test program. Options in
+    ``_WITHDRAWN`` are left out.
     """
     starts = [number for number, words in enumerate(pairwise(command)) if words == ("go", "test")]
     words = list(command[starts[0] + 2 :] if starts else ())

@@ -130,9 +130,9 @@ class Example:
     ) -> tuple[int, ...]:
         """Return a sort key; the clearest example has the smallest.
 
-        ``replaced`` is the number of replaced literals. ``own`` are the values before and after the fix that the test's
-        own literals give. ``renamed`` maps replacements to the test's own words and numbers. ``renumbered`` is 2 if
-        numbers in texts were replaced, which may be part of a version or a pattern; 1 if only others were; else 0.
+        ``replaced`` is the number of replaced literals. ``own`` are the values with the test's own literals, before and
+        after the fix. ``renamed`` has the test's word or number by its replacement. ``renumbered`` is 2 if numbers
+        inside of texts were replaced (they may belong to a version or a pattern), 1 if only other numbers were, else 0.
         """
         values = zip(own, (self.observed, self.expected), strict=True)
         other = not all(

@@ -133,12 +133,11 @@ def _indent(line: str) -> int:
 
 
 def _blocks(lines: Sequence[str], place: _Place, *, nested: bool = False) -> Iterator[_Place]:
-    """Yield the statements in a range of lines, by indentation.
+    """Yield each statement's line range in ``place``, by indentation.
 
-    ``nested``: the range is inside of a statement that declares nothing, such as a loop.
+    Left out are comments and imports, a statement that has exactly one other inside, and a function's last ``return``.
+    ``nested``: ``place`` is inside of a statement that declares nothing, such as a loop.
     """
-    # If a statement contains exactly one other, only the inner one is yielded. A function's last ``return`` is never
-    # yielded, because the function needs it.
     at = place.begin
     while at < place.end:
         begin, inner, at = at, at + 1, at + 1

@@ -95,9 +95,10 @@ def absent_parts(tree: Tree) -> str:
 
 
 def _diff_tree(repository: Path, ranges: Iterable[Range], *forms: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each range's commit with git's output, split at NULs.
+    """Yield, for each range, its commit and git's output.
 
-    ``forms`` are options of ``git diff-tree``, such as ``--raw``.
+    A range is a commit and its base; one without a change is left out. The output is split at NULs. ``forms`` are
+    options of ``git diff-tree``, such as ``--raw``.
     """
     stdin = "".join(f"{commit} {base}\n" for commit, base in ranges).encode("ascii")
     if not stdin:

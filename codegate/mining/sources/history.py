@@ -252,12 +252,12 @@ class _Draft:
 
 
 def _drafts(commits: Iterable[str], graph: CommitGraph, passed: Container[str], depth: int = 0) -> Iterator[_Draft]:
-    """Yield a draft for each non-root commit, oldest first.
+    """Yield a draft of each non-root commit's change, oldest first.
 
     ``commits`` are a line of first parents. If a commit merges a long-lived branch, or a branch into which pull
-    requests were merged, the drafts of that branch's commits come first. That branch's changes were made one by one, so
-    its merge is no change itself, unless it is a pull request too. ``passed`` are commits of long-lived branches;
-    ``depth`` counts branches merged into branches.
+    requests were merged, the drafts of that branch's commits come first; the merge's own draft is marked ``forward``,
+    unless it is a pull request. ``passed`` are commits of long-lived branches; ``depth`` counts branches merged into
+    branches.
     """
     for commit in commits:
         record = graph.record(commit)

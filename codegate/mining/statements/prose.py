@@ -280,7 +280,10 @@ def without_references(text: str) -> str:
 
 
 def is_reference(text: str) -> bool:
-    """Return whether a text has only references and filler words."""
+    """Return whether a text only references issues, people or links.
+
+    Words such as ``fixes`` and ``see`` may surround the references; there is at least one.
+    """
     bare = without_references(text)
     return bare != text and _AROUND.fullmatch(bare) is not None
 
