@@ -227,8 +227,7 @@ def test_the_funnel_is_written_beside_the_suite_and_told_as_it_goes(mined: Mined
 def test_how_many_run_at_once_changes_no_problem_and_no_estimate_is_longer_than_the_budget(
     mined: Mined, bwrap_backend: BubblewrapBackend, tmp_path: Path
 ) -> None:
-    history, commits, _, _ = mined
-    told: list[str] = []
+    history, told = mined[0], list[str]()
 
     def progress(event: MineEvent) -> None:
         if event.kind == "trying":
@@ -236,8 +235,7 @@ def test_how_many_run_at_once_changes_no_problem_and_no_estimate_is_longer_than_
 
     options = MineRequest(name="pkg", max_problems=2, jobs=4, rounds=1, budget_minutes=5.0)
     again = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, progress)
-    # Of what calls itself a bug fix, the newest first.
-    assert again.problems == ("pkg-3", f"pkg-{commits['crlf'][:12]}")
+    assert again.problems == ("pkg-2", "pkg-3"), "those with an executed example"
     assert again.reasons["not_needed"] == 1, "proven with words alone, and one too many"
     assert told[0].endswith("; at most 5 min left"), "as long as too few units have ended for an estimate"
     for message in told:
@@ -262,11 +260,11 @@ def test_problems_with_an_executed_example_come_before_those_with_words_alone(
     bwrap_backend: BubblewrapBackend, history: HistoryBuilder, tmp_path: Path
 ) -> None:
     twice = "def twice(text):\n    return text\n"
-    history.commit("begin", {"sums.py": SUMS, "twice.py": twice, "tests/test_sums.py": TEST_SUMS.replace("pkg.", "")})
+    history.commit("begin", {"sums.py": f"{SUMS}\n\nMOST = 10\n", "twice.py": twice})
     tests = "from twice import twice\n\ndef test_twice():\n    assert twice('plum') == 'plumplum'\n"
     history.commit("Fix texts that are not doubled", {"twice.py": f"{twice[:-1]} * 2\n", "tests/test_twice.py": tests})
-    nothing = f"{TEST_SUMS.replace('pkg.', '')}\n\ndef test_nothing():\n    assert total([]) == 0\n"
-    quoted = history.commit(f"Fix sums{BODY}", {"sums.py": SUMS_FIXED, "tests/test_sums.py": nothing})
+    most = "import sums\n\ndef test_most():\n    assert sums.MOST == 4321\n"
+    quoted = history.commit(f"Fix sums{BODY}", {"sums.py": f"{SUMS}\n\nMOST = 4321\n", "tests/test_sums.py": most})
     options = MineRequest(rounds=1, max_problems=1)
     events: list[MineEvent] = []
     report = mine_repository(history.folder, tmp_path / "out", options, bwrap_backend, events.append)
