@@ -1,10 +1,11 @@
 """Compare a finished run with its baseline: verdicts, exit code."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
@@ -15,12 +16,16 @@ from codegate.gating.cohorts import unseen_floors
 from codegate.gating.comparability import only_stored_answers, without_problems
 from codegate.gating.floors import against_floors
 from codegate.gating.verdict import Exclusion
-from codegate.running.endings import limit_advice
+from codegate.running.endings import limit_advice, mostly_lost_candidates
 from codegate.running.faults import lost_answers
 from codegate.running.outcome import Outcome, Run, RunManifest
 from codegate.running.plan import candidate_settings, tags_of
 from codegate.suite import Suite
 from codegate.wording import count_of
+
+_KEPT: Final = ("candidate", "label", "baseline_label", "margin", "alpha", "looks", "look", "samples", "max_samples",
+                "candidates", "level", "level_regressed", "mismatches", "changes")  # fmt: skip
+"""Fields of a verdict that has no result."""
 
 
 def samples_at_look(run: Run, candidate: str) -> int:
@@ -328,18 +333,44 @@ def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> t
         narrowed = (without_problems(candidate_samples(run, one), older) for one in together)
         return tuple(_with_excluded(against_floors(samples, gate, len(together)), older) for samples in narrowed)
     check_gate(run.manifest, gate)
-    check_finished(run, settled_candidates(run, gate), folder=folder)
+    settled = settled_candidates(run, gate)
+    given_up = _given_up(run, settled)
+    check_finished(run, settled | given_up, folder=folder)
     age = gate.baseline.age()
     gates = age.state != "expired" or gate.policy.allow_expired
     old = (f"the baseline is not fresh: {age.words()}",) if age.words() and gates else ()
     verdicts = []
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
+        if candidate.key() in given_up:
+            verdict = _without_result(verdict, run)
         warnings = [*verdict.warnings, *old, *_self_comparison(run, candidate, gate.baseline, verdict)]
         if verdict.kind == "regressed" and verdict.confirmed is None and gate.policy.confirm_samples:
             warnings.append("not confirmed by a fresh baseline run")
         verdicts.append(verdict.model_copy(update={"warnings": tuple(warnings)}))
     return tuple(verdicts)
+
+
+def _given_up(run: Run, settled: Collection[str]) -> frozenset[str]:
+    """Return keys of candidates whose missing samples faults prevented.
+
+    A run makes no more samples of a candidate that lost most of them while another one can be sampled.
+    """
+    down = mostly_lost_candidates(run).difference(settled)
+    if not run.manifest.sequential or len(down) == len(run.manifest.candidates):
+        return frozenset()
+    planned = len(run.manifest.problems) * run.manifest.samples
+    return frozenset(key for key in down if len(run.of(key)) < planned)
+
+
+def _without_result(verdict: Verdict, run: Run) -> Verdict:
+    made = run.of(verdict.candidate)
+    faults = Counter(outcome.fault.cause for outcome in made if outcome.grade is None and outcome.fault)
+    reason = (
+        f"Faults took {faults.total()} of {len(made)} samples, most often {faults.most_common(1)[0][0]}, so no more "
+        "were made and nothing was decided. `codegate run SUITE --resume RUN` goes on."
+    )
+    return Verdict(kind="infrastructure", reason=reason, **{name: getattr(verdict, name) for name in _KEPT})
 
 
 def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, verdict: Verdict) -> tuple[str, ...]:

@@ -96,10 +96,9 @@ def execute(
             skipped = graded | (unretryable_outcomes(so_far) if number else set())
             now = [job for job in wanted if job.sample < look and job.key not in skipped]
             run.work(now, len(graded), sum(job.sample >= look for job in wanted))
-            if down and journal.manifest.sequential and number == len(looks):
-                if len(down) == len(journal.manifest.candidates):
-                    run.stop_for_losses(so_far, down)
-                run.give_up(so_far, [job for job in every if job.candidate.key() in down])
+            all_down = len(down) == len(journal.manifest.candidates)
+            if all_down and journal.manifest.sequential and number == len(looks):
+                run.stop_for_losses(so_far, down)
     finally:
         run.close()
     return journal.load()
@@ -124,7 +123,6 @@ class _Execution:
         self._doing = WorkInProgress()
         self._broken: dict[str, Fault] = {}
         self._not_run: dict[str, Fault] = {}
-        self._lost: dict[str, Fault] = {}
         self._tried: set[tuple[str, str, int]] = set()
         self._probed: set[str] = set()
         self._failure: BaseException | None = None
@@ -230,14 +228,6 @@ class _Execution:
             self._continue(),
         )
 
-    def give_up(self, run: Run, left: list[AttemptJob]) -> None:
-        """Record jobs as lost to their candidate's most frequent fault."""
-        made = {outcome.key for outcome in run.outcomes}
-        for key in {job.candidate.key() for job in left}:
-            faults = Counter(outcome.fault for outcome in run.of(key) if outcome.fault)
-            self._lost[key] = faults.most_common(1)[0][0]
-        self.work([job for job in left if job.key not in made], len(made), 0)
-
     def close(self) -> None:
         if not self._setup.interrupt.is_set():
             self._sandboxes.close()
@@ -318,8 +308,7 @@ class _Execution:
             except queue.Empty:
                 return
             try:
-                fault = self._fault(job.problem) or self._lost.get(job.candidate.key())
-                outcome = self._attempts.outcome(job, fault)
+                outcome = self._attempts.outcome(job, self._fault(job.problem))
             except CallLimitReached as error:
                 self._limit = error  # jobs that need no further model calls go on
                 continue

@@ -387,9 +387,15 @@ def test_an_outage_of_one_candidate_costs_no_other_its_verdict(
     old, down = server.spec(), server.spec(sampling={"max_output_tokens": 100})
     gate = Gate(all_solved(suite, old, 5), GatePolicy())
     run = gated(suite, tmp_path / "r", gate, old, down)
-    kinds = {verdict.candidate: verdict.kind for verdict in gate_run(run, gate)}
-    assert kinds[down.key()] == "infrastructure"
-    assert kinds[old.key()] != "infrastructure"
+    verdicts = {verdict.candidate: verdict for verdict in gate_run(run, gate)}
+    assert verdicts[old.key()].kind != "infrastructure"
+    lost = verdicts[down.key()]
+    assert (lost.kind, lost.difference) == ("infrastructure", None)
+    assert "Faults took 6 of 9 samples, most often provider.overloaded" in lost.reason
+    assert len(run.of(down.key())) == 9, "nothing is recorded of samples that were never tried"
+    server.script = lambda name, turn, request: Said(f"{answer(name)}\nanswer {turn}\n")
+    again = gated(suite, tmp_path / "r", gate, old, down)
+    assert gate_run(again, gate)[1].kind != "infrastructure"
 
 
 @pytest.mark.bwrap
