@@ -229,7 +229,7 @@ class Journal:
         month, here = f"{datetime.now(UTC):%Y-%m}", self.folder.resolve()
         spent: dict[str, dict[bool, Spending]] = {}
         for folder in here.parent.iterdir():
-            if folder == here or not (folder / MANIFEST).is_file():
+            if folder == here or not os.path.lexists(folder / MANIFEST):  # False in a folder of another user
                 continue
             try:
                 run = Journal.open(folder)
