@@ -160,7 +160,10 @@ class Usage(Strict):
         """Return the usage without the helper models' tokens."""
         rest = self
         for usage in self.helpers.values():
-            rest = Usage(**rest._fields(usage, operator.sub))
+            fields = rest._fields(usage, operator.sub)
+            if usage.cached_tokens is None:  # then the sum has none of the helper's
+                fields["cached_tokens"] = rest.cached_tokens
+            rest = Usage(**fields)
         return rest
 
     def _fields(self, other: "Usage", of: Callable[[int, int], int]) -> dict[str, Any]:

@@ -147,6 +147,16 @@ def test_what_a_helper_takes_costs_as_its_own_prices_say() -> None:
     assert worst_case_call_cost(0, 1000, main) == worst_case_call_cost(0, 1000, dear), "it may be the helper's call"
 
 
+def test_a_helper_that_counts_no_cached_tokens_hides_none_of_the_candidates() -> None:
+    main = Prices(input=Decimal(3), output=Decimal(6), cache_read=Decimal("0.3"), helpers={"small": PRICES})
+    own = Usage(input_tokens=1_000_000, output_tokens=0, cached_tokens=900_000)
+    part = Usage(input_tokens=1_000, output_tokens=10)
+    total = own + part.model_copy(update={"helpers": {"small": part}})
+    each = cost(own, main), cost(part, PRICES)
+    assert cost(total, main) == sum(one for one in each if one is not None)
+    assert total.own.cached_tokens == 900_000
+
+
 def test_long_requests_cost_what_long_requests_do() -> None:
     tier = LongPromptPrices(above=5_000, input=Decimal(2), output=Decimal(20))
     prices = Prices(input=Decimal(1), output=Decimal(10), long_prompts=tier)
