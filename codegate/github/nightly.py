@@ -79,10 +79,11 @@ def nightly(job: Job, project: Project) -> Result:
     compared = any(report.run.manifest.id in night.runs for night in found.nights)
     # A night without a comparison is no recovery, so it closes no issue.
     kind, code = ("pass", ExitCode.PASS) if compared else ("incomparable", ExitCode.INCONCLUSIVE)
-    if not compared and report.exit_code != ExitCode.PASS and all(alarm.kind != "snapshot" for alarm in found.alarms):
-        kind, code = "infrastructure", report.exit_code  # a drop in earlier nights was reported then
-    elif found.pages:
+    # The drop of earlier nights was reported then, so it decides no night without a comparison.
+    if found.pages and (compared or any(alarm.kind == "snapshot" for alarm in found.alarms)):
         kind, code = "regressed", ExitCode.REGRESSED
+    elif not compared and report.exit_code != ExitCode.PASS:
+        kind, code = "infrastructure", report.exit_code
     alarms: tuple[Annotation, ...] = tuple(
         ("error" if alarm.level == "page" else "warning", "codegate", alarm.text) for alarm in found.alarms
     )

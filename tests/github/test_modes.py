@@ -665,6 +665,23 @@ class TestRuns:
         assert (down.code, down.outputs["verdict"]) == (ExitCode.INFRASTRUCTURE, "infrastructure"), down.log
         assert "3 of 12 samples were lost to infrastructure faults" in down.summary
 
+    def test_a_night_of_another_suite_is_incomparable_also_after_a_drop(
+        self, world: World, quick_sandboxes: None
+    ) -> None:
+        self.pinned(world, "reference")
+        world.commit()
+        step = {"mode": "nightly", "artifact_name": "codegate-nightly", "samples": "4"}
+        night = world.step("schedule", pushed(), **step)
+        entry = json.loads((world.workspace / night.outputs["report-path"] / "history.jsonl").read_text())
+        entry |= {"run": "worse", "pass_rate": 0.0, "counts": {name: [0, 4] for name in entry["counts"]}}
+        archive = zipped({"history.jsonl": json.dumps(entry).encode() + b"\n"})
+        world.github.store(Artifacts).put("codegate-nightly", archive, Run(78, event="schedule", path=NIGHTLY))
+        write_suite(world.workspace / "suite", PROBLEMS[:2])
+        world.commit()
+        out = world.step("schedule", pushed(), **step)
+        assert "has become worse in the last night" in out.summary, "and that was reported then"
+        assert (out.code, out.outputs["verdict"]) == (ExitCode.INCONCLUSIVE, "incomparable"), out.log
+
     def test_a_gate_reuses_the_answers_that_were_kept_for_it(self, world: World, quick_sandboxes: None) -> None:
         replies = [as_json(chat_answer(message={"content": f"I do not know, {number}."})) for number in range(21)]
         with wire_server(*replies) as wire:
