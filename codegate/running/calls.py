@@ -239,7 +239,9 @@ class ModelCalls:
             self._declined[key] = self._declined.get(key, 0) + 1
             hopeless = self._declined[key] >= FAULTS[cause].in_a_row
         if hopeless:
-            self._fatal.setdefault(key, fault_of(cause, error))
+            # A call that is not made loses no answer, so later samples must not count as lost by theirs.
+            later = "not_called" if FAULTS[cause].by_answer else cause
+            self._fatal.setdefault(key, fault_of(later, error))
 
     def _reserve(
         self, key: str, worst: Decimal | None, begin: Callable[[], None] | None, *, check: bool

@@ -62,6 +62,7 @@ FAULTS: Final[dict[str, FaultRule]] = {
     "agent.dollars_lost": FaultRule(retries=0),
     "environment": FaultRule(retries=1, wait=1.0),
     "could_not_run_here": FaultRule(retries=0),
+    "not_called": FaultRule(retries=0),
 }
 
 

@@ -31,7 +31,7 @@ from codegate.running import Journal, RunOptions, faults
 from codegate.running.call_log import Spending
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.confirmation import open_pinned
-from codegate.running.faults import FinalFault
+from codegate.running.faults import FAULTS, FinalFault
 from codegate.running.gate import Gate
 from codegate.running.plan import plan_run
 from codegate.suite import Suite
@@ -229,10 +229,14 @@ def test_five_declined_requests_in_a_row_end_the_calls_of_their_candidate(journa
 
     with journal.writing():
         made = calls(journal, None)
+        causes = []
         for declined in (*[True] * 4, False, *[True] * 6):
-            with pytest.raises(FinalFault) if declined else nullcontext():
+            with pytest.raises(FinalFault) if declined else nullcontext() as caught:
                 made.make(SPEC, asked, 0)
+            causes += [caught.value.fault.cause] if caught is not None else []
     assert next(answers) == "ok", "after five in a row it is asked no more"
+    assert causes == [*["provider.bad_request"] * 9, "not_called"]
+    assert not FAULTS["not_called"].by_answer, "it lost no answer"
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 8192)), max_size=12), st.integers(0, 300))

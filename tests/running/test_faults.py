@@ -35,7 +35,8 @@ def at_once(fault: ProviderFault) -> ProviderError:
 def test_every_fault_a_provider_can_name_has_a_row_and_no_row_is_dead() -> None:
     rows = {f"provider.{fault}" for fault in get_args(ProviderFault)}
     assert (
-        rows | {"agent", "agent.dollars_lost", "sandbox", "sandbox.files", "environment", "could_not_run_here"}
+        rows
+        | {"agent", "agent.dollars_lost", "sandbox", "sandbox.files", "environment", "could_not_run_here", "not_called"}
         == FAULTS.keys()
     )
     assert {name for name, rule in FAULTS.items() if rule.ends is not None} == {*FATAL, "provider.bad_request"}
