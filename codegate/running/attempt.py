@@ -8,7 +8,7 @@ answer is paid for twice.
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -387,8 +387,10 @@ class Attempts:
     def _open_for_agent(
         self, problem: Problem, packages: Sequence[Environment], seconds: float
     ) -> Iterator[tuple[Sandbox, str | None]]:
-        with self._slots, self._sandboxes.open_for_agent(problem.environment, packages, seconds) as opened:
-            yield opened
+        opening = partial(self._sandboxes.open_for_agent, problem.environment, packages, seconds)
+        with self._slots, ExitStack() as stack:
+            # No agent has run yet, so the answer cannot have caused a fault here.
+            yield with_retries(lambda: stack.enter_context(opening()), self._stop, "environment")
 
     def _public_tests(self, problem: Problem, tree: Tree) -> tuple[str, float]:
         if not any(path in tree for path in problem.manifest.public_tests):

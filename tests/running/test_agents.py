@@ -18,6 +18,7 @@ from codegate.candidates import CandidateSpec, Prices
 from codegate.grading import Sandboxes
 from codegate.running import faults
 from codegate.running.calls import CallLimitReached
+from codegate.sandbox import SandboxError
 from codegate.suite import Suite
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, Use
 from tests.running.world import NAMES, knowing, lines, only, results, run_here, start, wait_until
@@ -100,6 +101,28 @@ def test_an_attempt_whose_dollars_are_used_up_is_resumed_without_a_sandbox(
             assert (len(model.requests) - before, opened["sandboxes"]) == (requests, sandboxes)
     (message,) = {outcome.fault.message for outcome in run.outcomes if outcome.fault}
     assert "Resuming cannot complete this attempt: raise `usd`" in message
+
+
+def test_a_sandbox_that_cannot_be_opened_for_an_agent_loses_no_answer(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "_pause", lambda *_: 0.0)
+    opened = Sandboxes.open_for_agent
+
+    def gone(*_: Any) -> Any:
+        raise SandboxError("the daemon is gone.")
+
+    with ScriptedModel(play) as model:
+        candidate = spec(model)
+        monkeypatch.setattr(Sandboxes, "open_for_agent", gone)
+        down = run_here(suite, tmp_path / "run", candidate)
+        causes = {outcome.fault.cause for outcome in down.outcomes if outcome.fault}
+        assert not model.requests
+        monkeypatch.setattr(Sandboxes, "open_for_agent", opened)
+        run = run_here(suite, tmp_path / "run", candidate)
+    assert causes == {"environment"}
+    assert [outcome.lost for outcome in run.outcomes] == [{}] * 3
+    assert all(outcome.grade and outcome.grade.resolved for outcome in run.outcomes)
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(50, marks=pytest.mark.full)])
