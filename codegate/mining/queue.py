@@ -27,7 +27,7 @@ from codegate.mining.report import FOUND_ENOUGH, ChangeResult, MineEvent, change
 from codegate.mining.selection import corrected_by
 from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.sandbox import SandboxClosed, SandboxError, close_soon
-from codegate.suite import load_suite, write_suite
+from codegate.suite import Environment, GitError, git, load_suite, write_suite
 from codegate.wording import documentation
 
 MINER_VERSION: Final = "59"
@@ -227,9 +227,25 @@ class Queue:
                 self.needless.add(prospect.unit.commit)
                 continue
             known = self.ledger.find(prospect)
+            if isinstance(known, BuiltProblem) and not self._has_base(known.environment):
+                continue
             if known is not None and prospect.unit.commit not in self.known:
                 self.recalled[prospect.unit.commit] = known
                 problems += [known] if isinstance(known, BuiltProblem) else []
+
+    def _has_base(self, environment: Environment) -> bool:
+        """Return whether the history has the commit of a build.
+
+        A history that was rewritten since, or is another branch's, lacks the commit from whose tree it was built.
+        """
+        base = environment.manifest.base
+        try:
+            if base is not None and base.commit is not None:
+                tip = self.options.branch or "HEAD"
+                git(self.builder.repository, "merge-base", "--is-ancestor", base.commit, tip)
+        except GitError:
+            return False
+        return True
 
     def _work(self, tasks: "deque[tuple[Prospect, Future[_Ending]]]") -> None:
         while True:

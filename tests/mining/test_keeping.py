@@ -82,6 +82,23 @@ def test_a_stopped_mining_goes_on_where_it_was(
     assert again.seconds_per_problem is None
 
 
+@pytest.mark.bwrap
+def test_what_was_built_from_a_commit_that_is_gone_is_not_looked_up(
+    history: HistoryBuilder, bwrap_backend: BubblewrapBackend, tmp_path: Path
+) -> None:
+    fix = _begin(history)
+    history.commit("go on", {"lib/more.sh": ""})
+    options = MineRequest(name="pkg", memory=tmp_path / "memory")
+    _mine(history, tmp_path / "out", bwrap_backend, options)
+    history.git("reset", "--quiet", "--hard", fix)
+    again, _ = _mine(history, tmp_path / "again", bwrap_backend, options)
+    assert [(result.problem, result.remembered) for result in again.results] == [("pkg-3", False)]
+    assert again.suite is not None
+    [environment] = again.suite.environments.values()
+    assert environment.manifest.base is not None
+    assert environment.manifest.base.commit == fix
+
+
 @pytest.mark.full
 @pytest.mark.bwrap
 def test_another_question_is_asked_anew_and_a_fresh_mining_looks_nothing_up(
