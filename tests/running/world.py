@@ -221,7 +221,7 @@ def start(
     return subprocess.Popen(
         [sys.executable, *program, *(str(argument) for argument in arguments)],
         cwd=cwd,
-        env={**_environment(environment), "PYTHONPATH": str(ROOT)},
+        env=_environment({"PYTHONPATH": str(ROOT), **(environment or {})}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
