@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from codegate.mining.build import BuiltProblem
-from codegate.mining.queue import Ledger
+from codegate.mining.ledger import Ledger
 from codegate.mining.sources.enrichment import Enrichment
 from codegate.mining.units import BugScore, Prospect, Reason, Rejected
 from tests.mining.statement_world import unit_of
