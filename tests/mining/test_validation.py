@@ -69,12 +69,16 @@ class TestClassification:
     def test_a_test_that_passes_in_some_repetitions_of_a_run_is_set_aside(self) -> None:
         unsteady = replace(_report("f"), unsteady=frozenset({"t.py::0"}))
         (entry,) = classify_tests([_report("f")], [_report("p"), unsteady], TODAY).quarantined
-        assert entry.quarantine.evidence.endswith("after it: passed/sometimes failed")
+        assert entry.quarantine.evidence.endswith("after it: passed, sometimes failed")
 
     def test_the_evidence_names_every_run_and_expires(self) -> None:
-        found = classify_tests([_report("f"), _report("f")], [_report("p"), _report("f")], TODAY)
+        varied = {"before": ["seed"], "after": ["order, clock"]}
+        found = classify_tests([_report("f"), _report("f")], [_report("p"), _report("f")], TODAY, varied)
         (entry,) = found.quarantined
-        assert entry.quarantine.evidence == "unknown; before the fix: failed/failed; after it: passed/failed"
+        assert (
+            entry.quarantine.evidence
+            == "before the fix: failed, failed (other seed); after it: passed, failed (other order, clock)"
+        )
         assert entry.quarantine.expires == date(2025, 8, 30)
         assert found.flaky_fix_tests
 

@@ -1,19 +1,17 @@
-"""Vary test runs, and find what flaky tests depend on.
+"""Vary the conditions of test runs, to find flaky tests.
 
 Most flaky tests depend on the order of tests, the rest on time, the network, randomness and hashing (Gruber et al.,
-arXiv 2101.09077). Several things are varied in one run, because most tests depend on none of them. They are varied one
-by one only for tests whose results differ.
+arXiv 2101.09077). Several things are varied in one run, because most tests depend on none of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from codegate.grading import TestReport, TestSelection
+from codegate.grading import TestSelection
 from codegate.languages import languages
-from codegate.mining.proving.outcomes import TestOutcomes, statuses_in
+from codegate.mining.proving.outcomes import TestOutcomes
 
-Cause = Literal["order", "seed", "clock", "isolation", "load", "timezone", "random"]
+Condition = Literal["order", "seed", "clock", "isolation", "load", "timezone"]
 
 CLOCK_DAYS: Final = 400
 """Days by which the clock moves: to another year, month, day and weekday, past most distant dates in tests."""
@@ -35,7 +33,7 @@ class VariedRun:
     """A run under other conditions, before or after the fix."""
 
     state: Literal["after", "before"]
-    causes: tuple[Cause, ...]
+    varies: tuple[Condition, ...]
     selection: TestSelection
 
 
@@ -85,8 +83,8 @@ def varied_runs(
     ]
     if rounds >= 3 and "seed" in possible and cpu_seconds <= _SWEEP_SECONDS:
         found += [VariedRun("after", ("seed",), replace(graded, hash_seed=seed)) for seed in SWEEP]
-    found = [replace(each, causes=tuple(cause for cause in each.causes if cause in possible)) for each in found]
-    return tuple(each for each in found if each.causes)  # a run that varies nothing is left to the grader
+    found = [replace(each, varies=tuple(what for what in each.varies if what in possible)) for each in found]
+    return tuple(each for each in found if each.varies)  # a run that varies nothing is left to the grader
 
 
 def _repeated(varied: VariedRun, seconds: float) -> VariedRun:
@@ -95,83 +93,9 @@ def _repeated(varied: VariedRun, seconds: float) -> VariedRun:
     return replace(varied, selection=replace(varied.selection, repeat=repeat))
 
 
-def _both(causes: tuple[Cause, ...], selection: TestSelection) -> list[VariedRun]:
-    return [VariedRun("after", causes, selection), VariedRun("before", causes, selection)]
-
-
-def find_causes(
-    graded: TestSelection,
-    flaky: Sequence[str],
-    varied: Sequence[tuple[VariedRun, TestReport]],
-    first: TestReport,
-    run: Callable[[TestSelection], TestReport],
-) -> dict[str, Cause]:
-    """Return the known causes of flakiness, by test.
-
-    The results of the ``flaky`` tests differ between ``first`` and the ``varied`` runs, which are all without the fix,
-    or all with it. ``run`` makes another run in that state.
-    """
-    suspects: dict[str, set[Cause]] = {}
-    causes: dict[str, Cause] = {}
-    for test in flaky:
-        for what, report in varied:
-            if test in report.unsteady and "load" not in what.causes:
-                causes[test] = "random"  # the repetitions ran under the same conditions
-            elif _differs(test, first, report):
-                by_chance: set[Cause] = {"random"} if test in report.unsteady else set()
-                suspects.setdefault(test, set()).update(what.causes, by_chance)
-                if len(what.causes) == 1:
-                    causes.setdefault(test, what.causes[0])
-    files = tuple(file for file in graded.files if any(test.startswith(f"{file}::") for test in suspects))
-    narrowed = replace(graded, files=files or graded.files)  # files do not influence each other
-    for cause, selection in _singles(narrowed, [what.selection.hash_seed for what, _ in varied]):
-        open_tests = [test for test, seen in suspects.items() if cause in seen and test not in causes]
-        if open_tests:
-            alone = cause in {"isolation", "random"}
-            report = run(replace(selection, isolated=tuple(open_tests)) if alone else selection)
-            differ = (
-                report.unsteady if cause == "random" else {test for test in open_tests if _differs(test, first, report)}
-            )
-            causes |= {test: cause for test in open_tests if test in differ}
-    return causes
-
-
-def _singles(graded: TestSelection, seeds: Sequence[int]) -> list[tuple[Cause, TestSelection]]:
-    """Return selections that vary one cause each, with the cause.
-
-    ``graded`` is the selection to vary. ``seeds`` are the hash seeds of the runs so far.
-    """
-    # Causes that a busy machine can imitate come last.
-    known = {graded.hash_seed, *SWEEP}
-    return [
-        ("random", replace(graded, repeat=REPEATS)),
-        ("order", replace(graded, order="reversed")),
-        ("clock", replace(graded, clock_days=CLOCK_DAYS)),
-        *[("seed", replace(graded, hash_seed=seed)) for seed in dict.fromkeys(seeds) if seed not in known],
-        ("isolation", graded),
-        ("load", _crowded(graded)),
-    ]  # fmt: skip
+def _both(varies: tuple[Condition, ...], selection: TestSelection) -> list[VariedRun]:
+    return [VariedRun("after", varies, selection), VariedRun("before", varies, selection)]
 
 
 def _crowded(selection: TestSelection) -> TestSelection:
     return replace(selection, busy=BUSY, timeout_seconds=2 * selection.timeout_seconds)
-
-
-def _differs(test: str, first: TestReport, other: TestReport) -> bool:
-    statuses = (statuses_in(first, test) | statuses_in(other, test)) - {"unreached"}
-    return len(statuses) > 1 and "passed" in statuses
-
-
-def flaky_tests(outcomes: TestOutcomes, reports: Mapping[str, Sequence[TestReport]]) -> dict[str, list[str]]:
-    """Return quarantined tests, by the state in which they vary.
-
-    Tests under ``before`` vary between runs without the fix, tests under ``after`` between runs with it. ``reports``
-    has these runs.
-    """
-    found: dict[str, list[str]] = {state: [] for state in reports}
-    for entry in outcomes.quarantined:
-        for state, runs in reports.items():
-            if any(_differs(entry.id, runs[0], run) for run in runs[1:]):
-                found[state].append(entry.id)
-                break
-    return found

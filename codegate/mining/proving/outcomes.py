@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from itertools import zip_longest
 from typing import Final, Literal
 
 from codegate.grading import TestReport, TestResult
@@ -94,22 +95,23 @@ def classify_tests(
     before: Sequence[TestReport],
     after: Sequence[TestReport],
     today: date,
-    causes: Mapping[str, str] | None = None,
+    varied: Mapping[str, Sequence[str]] | None = None,
 ) -> TestOutcomes:
     """Return the fixed tree's tests, classified by results.
 
     A test is left out if a run after the fix does not report it (its id is not stable), if it is skipped after the fix,
     or if its id holds a memory address. A run does not count for a test that it did not reach, because another test
     used up the time or ended the process. The first reports of ``before`` and ``after`` are of the graded runs.
-    ``causes`` has the cause of each flaky test.
+    ``varied`` says, by state, what each further run varies.
     """
 
+    def told(test: str, state: str, reports: Sequence[TestReport]) -> str:
+        conditions = [f" (other {what})" for what in (varied or {}).get(state, ())]
+        statuses = [f"{'sometimes ' * (test in report.unsteady)}{status_in(report, test)}" for report in reports]
+        return ", ".join(map("".join, zip_longest(statuses, ["", *conditions], fillvalue="")))
+
     def flaky(test: str) -> QuarantinedTest:
-        runs = (
-            "/".join(f"{'sometimes ' * (test in report.unsteady)}{status_in(report, test)}" for report in reports)
-            for reports in (before, after)
-        )
-        evidence = f"{(causes or {}).get(test, 'unknown')}; before the fix: {next(runs)}; after it: {next(runs)}"
+        evidence = f"before the fix: {told(test, 'before', before)}; after it: {told(test, 'after', after)}"
         return QuarantinedTest(id=test, quarantine=quarantine("flaky", evidence, today))
 
     fail: list[str] = []

@@ -17,7 +17,7 @@ from typing import Final
 from codegate.grading import Copies, TestReport, TestSelection, run_tests
 from codegate.mining.cut import Cut
 from codegate.mining.languages import RunnerSettings
-from codegate.mining.proving.flakes import CLOCK_DAYS, Cause, VariedRun, find_causes, flaky_tests, varied_runs
+from codegate.mining.proving.flakes import CLOCK_DAYS, VariedRun, varied_runs
 from codegate.mining.proving.outcomes import (
     TestOutcomes,
     classify_tests,
@@ -146,7 +146,7 @@ class Trial:
         if not outcomes.fail_to_pass:
             evidence = "; ".join(f"{entry.id}: {entry.quarantine.evidence}" for entry in outcomes.quarantined)
             return Rejected("f2p_flaky" if outcomes.flaky_fix_tests else "no_f2p", evidence[:300])
-        return self.validated(graded, self.outcomes(self._causes(graded, outcomes)))
+        return self.validated(graded, outcomes)
 
     def _as_before(self, selection: TestSelection) -> TestReport | None:
         """Rerun the tests without the fix; return the report.
@@ -160,12 +160,12 @@ class Trial:
         ]
         return report if passed[0] == passed[1] else None
 
-    def outcomes(self, causes: dict[str, Cause] | None = None) -> TestOutcomes:
-        """Return the outcomes of all runs so far.
-
-        ``causes`` has the known causes of flaky tests, by test.
-        """
-        return classify_tests(self._reports("before"), self._reports("after"), self._today, causes)
+    def outcomes(self) -> TestOutcomes:
+        """Return the outcomes of all runs so far."""
+        varied = {
+            state: [", ".join(run.varies) for run, _ in self.varied if run.state == state] for state in self.trees
+        }
+        return classify_tests(self._reports("before"), self._reports("after"), self._today, varied)
 
     def validated(self, graded: TestSelection, outcomes: TestOutcomes) -> ValidatedChange:
         """Return ``outcomes`` with the runs' limits, selection and duration."""
@@ -180,15 +180,6 @@ class Trial:
 
     def _reports(self, state: str) -> list[TestReport]:
         return [self.first[state], *(report for varied, report in self.varied if varied.state == state)]
-
-    def _causes(self, graded: TestSelection, outcomes: TestOutcomes) -> dict[str, Cause]:
-        causes: dict[str, Cause] = {}
-        reports = {state: self._reports(state) for state in self.trees}
-        for state, flaky in flaky_tests(outcomes, reports).items():
-            if flaky:
-                varied = [entry for entry in self.varied if entry[0].state == state]
-                causes |= find_causes(graded, flaky, varied, self.first[state], partial(self.run, state))
-        return causes
 
 
 def try_cut(
