@@ -33,7 +33,7 @@ from codegate.sandbox import FilesRefused, Lease, SandboxError, SandboxFile
 from codegate.suite import Changes, ControlAudit, PatchError, Problem, ProblemManifest, Tree, apply_patch, make_patch
 from codegate.wording import escaped_bytes
 
-GRADER_VERSION = "16"
+GRADER_VERSION = "17"
 """Version of the grader. It changes if the same patch can get another grade, so that older baselines are not
 comparable."""
 _LINGERING_SECONDS: Final = 5.0

@@ -17,7 +17,6 @@ from codegate.grading.behaviour import merge_behaviour, observed_behaviour
 from codegate.grading.controls.copies import Copies
 from codegate.grading.drivers import driver_command
 from codegate.grading.grade import TestResult
-from codegate.grading.installed import installed_files
 from codegate.grading.records import Crash
 from codegate.grading.runners import Runner, find_runner
 from codegate.grading.sandboxes import Sandboxes, add_to_count
@@ -67,7 +66,7 @@ def run_tests(
         SandboxError: a sandbox failed. Failures of the tests are in the report.
     """
     runner = find_runner(selection.runner)
-    tree = selection.copies.apply_to(tree.overlay(installed_files(tree)))
+    tree = selection.copies.apply_to(tree)
     watched = _watched_files(tree, selection.files)
     service = FakeService(selection.service) if selection.service else None
     left = selection.timeout_seconds
