@@ -53,9 +53,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "LC_ALL": "C.UTF-8",
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
-    "NO_COLOR": "1",
-    "COLUMNS": "120",
-    "CI": "1",
+    "CI": "true",
     "OMP_NUM_THREADS": "1",
 }
 """The fixed environment of every command, next to PATH. No variable of the host is passed on."""

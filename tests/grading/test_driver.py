@@ -371,3 +371,22 @@ def test_nothing_comes_before_the_standard_library(plain: Room) -> None:
         "def test_it(): assert not hasattr(wave, 'ours') and colorsys.ONE_THIRD\n",
     }
     assert plain.statuses(content, "lib/test_it.py") == {"test_it": "passed"}
+
+
+HELP = """\
+import argparse, io, os
+
+def test_help_has_the_width_that_it_has_in_ci():
+    parser = argparse.ArgumentParser(prog="total")
+    parser.add_argument("--prices", help="a long text " * 8)
+    written = io.StringIO()
+    parser.print_help(written)
+    assert max(map(len, written.getvalue().splitlines())) < 80
+
+def test_colours_are_the_programs_choice():
+    assert "NO_COLOR" not in os.environ and os.environ["CI"] == "true"
+"""
+
+
+def test_width_and_colour_are_those_of_a_ci_job(plain: Room) -> None:
+    assert set(plain.statuses({"test_help.py": HELP}, "test_help.py").values()) == {"passed"}
