@@ -319,13 +319,6 @@ def _of_run(github: FakeGitHub, request: Request) -> Listing:
     return Listing(_shown(github, request, int(request.groups[0])), "artifacts")
 
 
-@route("GET", rf"{_REPO}/actions/artifacts/(\d+)", needs="actions: read")
-def _one(github: FakeGitHub, request: Request) -> object:
-    store = github.store(Artifacts)
-    found = store.stored.get(int(request.groups[0]))
-    return Reply({"message": "Not Found"}, 404) if found is None else _document(github, store, found)
-
-
 @route("GET", rf"{_REPO}/actions/artifacts/(\d+)/zip", needs="actions: read")
 def _zip(github: FakeGitHub, request: Request) -> Reply:
     store = github.store(Artifacts)

@@ -1,6 +1,6 @@
-"""Pull requests, issues, comments, check runs and lists of workflow runs of ``acme/demo``.
+"""Pull requests, issues, comments and check runs of ``acme/demo``.
 
-A single run is in ``artifacts``, files of commits are in ``content``.
+Workflow runs are in ``artifacts``, files of commits are in ``content``.
 """
 
 import itertools
@@ -15,7 +15,7 @@ REPO = r"/repos/acme/demo"
 HOME, FORK = 1000, 2000
 """Ids of the repository and of a stranger's fork of it."""
 
-MAX_BODY, MAX_OUTPUT, MAX_ANNOTATIONS = 65_536, 65_535, 50
+MAX_BODY, MAX_OUTPUT = 65_536, 65_535
 _SPEAK, _HEAR = "issues: write | pull-requests: write", "issues: read | pull-requests: read"
 
 
@@ -28,7 +28,6 @@ class Rest:
     comments: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     checks: dict[int, dict[str, Any]] = field(default_factory=dict)
     commits: dict[str, list[int]] = field(default_factory=dict)
-    runs: list[dict[str, Any]] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=lambda: itertools.count(500))
 
     def add_pull(
@@ -178,11 +177,6 @@ def _change_pull(github: FakeGitHub, request: Request) -> object:
     return pull
 
 
-@route("GET", rf"{REPO}/pulls/(\d+)", needs="pull-requests: read")
-def _pull(github: FakeGitHub, request: Request) -> object:
-    return github.store(Rest).pulls.get(int(request.groups[0])) or _missing()
-
-
 @route("GET", rf"{REPO}/commits/([^/]+)/pulls", needs="pull-requests: read")
 def _pulls_of_commit(github: FakeGitHub, request: Request) -> object:
     rest, sha = github.store(Rest), request.groups[0]
@@ -235,14 +229,6 @@ def _bad_output(output: object) -> Reply | None:
     for name in ("summary", "text"):
         if len(output.get(name, "")) > MAX_OUTPUT:
             return _invalid(f"{name} exceeds a maximum size of {MAX_OUTPUT} characters")
-    annotations = output.get("annotations", [])
-    if len(annotations) > MAX_ANNOTATIONS:
-        return _invalid(f"No more than {MAX_ANNOTATIONS} items are allowed")
-    for entry in annotations:
-        if {"path", "start_line", "end_line", "annotation_level", "message"} - entry.keys() or not entry["message"]:
-            return _invalid("an annotation lacks a part")
-        if entry["annotation_level"] not in {"notice", "warning", "failure"}:
-            return _invalid("annotation_level is not included in the list")
     return None
 
 
@@ -264,34 +250,3 @@ def _add_check(github: FakeGitHub, request: Request) -> object:
     made = body | {"id": next(rest.ids), "html_url": f"https://git.acme.example/acme/demo/runs/{len(rest.checks)}"}
     rest.checks[made["id"]] = made
     return Reply(made, 201)
-
-
-@route("PATCH", rf"{REPO}/check-runs/(\d+)", needs="checks: write")
-def _change_check(github: FakeGitHub, request: Request) -> object:
-    check = github.store(Rest).checks.get(int(request.groups[0]))
-    if check is None:
-        return _missing()
-    output = request.body.get("output")
-    if refused := _bad_output(output):
-        return refused
-    if output:  # annotations are added to those that are there
-        before = check["output"].get("annotations", [])
-        check["output"] = output | {"annotations": [*before, *output.get("annotations", [])]}
-    return check
-
-
-@route("GET", rf"{REPO}/actions/runs", needs="actions: read")
-def _runs(github: FakeGitHub, request: Request) -> object:
-    return Listing([run for run in github.store(Rest).runs if _wanted(run, request)], "workflow_runs")
-
-
-@route("GET", rf"{REPO}/actions/workflows/([^/]+)/runs", needs="actions: read")
-def _runs_of_workflow(github: FakeGitHub, request: Request) -> object:
-    name = request.groups[0]
-    runs = [run for run in github.store(Rest).runs if run["path"].rpartition("/")[2] == name and _wanted(run, request)]
-    return Listing(runs, "workflow_runs")
-
-
-def _wanted(run: dict[str, Any], request: Request) -> bool:
-    asked = {"branch": "head_branch", "event": "event", "status": "conclusion", "head_sha": "head_sha"}
-    return all(run.get(key) == request.query[name] for name, key in asked.items() if name in request.query)
