@@ -1,7 +1,6 @@
 """Render the report as text for a terminal or log."""
 
 import io
-import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -45,15 +44,6 @@ class ProgressLines:
             self._write(f"[{done}/{total}] {one_line(text, IMPORTANT_CHARACTERS if important else 200)}")
 
 
-def inert(text: str) -> str:
-    """Return ``text`` without commands that CI systems would run.
-
-    GitHub's runner reads ``::name::`` at the start of a line and ``##[name]`` anywhere. A line may be wrapped anywhere,
-    so two colons, and ``##[``, are always separated.
-    """
-    return re.sub(r":(?=:)", ": ", text).replace("##[", "# #[")
-
-
 def render_console(view: ReportView, *, width: int = 100) -> str:
     """Render the report as text of ``width`` columns, without colours."""
     out, console = _console(width)
@@ -62,15 +52,15 @@ def render_console(view: ReportView, *, width: int = 100) -> str:
     for shown in (*details, *table.warnings(view), _not_passed(view)) if compared else ():
         _print(console, shown)
     for run in view.runs if compared else ():
-        console.print(inert(f"  sandbox: {run.assurance}"))
+        console.print(f"  sandbox: {run.assurance}")
         for clause in run.weaknesses:
-            console.print(inert(f"    but {clause}"))
+            console.print(f"    but {clause}")
         if run.confirmation is not None:
-            console.print(inert(f"  {run.confirmation}"))
+            console.print(f"  {run.confirmation}")
         if run.unfinished is not None:
-            console.print(inert(run.unfinished))
+            console.print(run.unfinished)
     for entry in () if view.verdicts else view.candidates[:_ROWS]:
-        console.print(inert(f"{entry.label} solves {figures.share(entry.pass_rate)}; not gated"))
+        console.print(f"{entry.label} solves {figures.share(entry.pass_rate)}; not gated")
     for verdict in reversed(worst_first(view.verdicts)):  # people read the end of the output first
         _verdict(console, view, verdict)
     return _lines(out)
@@ -110,13 +100,13 @@ def _verdict(console: "Console", view: ReportView, verdict: Verdict) -> None:
     changed = (table.newly_failing(view, verdict), table.newly_passing(view, verdict))
     whose = f": {verdict.label}" if len(view.verdicts) > 1 else ""
     for shown in (table.mismatches(verdict), table.floors(verdict), *changed):
-        _print(console, replace(shown, title=inert(f"{shown.title}{whose}")))
-    console.print(inert(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}"))
-    console.print(inert(f"  {verdict.reason}"))
+        _print(console, replace(shown, title=f"{shown.title}{whose}"))
+    console.print(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind.upper()}{advisory}  {verdict.label}")
+    console.print(f"  {verdict.reason}")
     if verdict.looks > 1 or verdict.candidates > 1:
-        console.print(inert(f"  look {figures.looks(verdict)}"))
+        console.print(f"  look {figures.looks(verdict)}")
     for note in figures.notes(verdict):
-        console.print(inert(f"  {note}"))
+        console.print(f"  {note}")
     console.print()
 
 
@@ -142,11 +132,11 @@ def _print(console: "Console", shown: Table) -> None:
         return
     drawn = RichTable(title=shown.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in shown.header:
-        drawn.add_column(Text(inert(name)), overflow="fold")
+        drawn.add_column(Text(name), overflow="fold")
     for cells in shown.rows[:_ROWS]:
-        drawn.add_row(*(Text(inert(cell)) for cell in cells))
+        drawn.add_row(*(Text(cell) for cell in cells))
     console.print(drawn)
     if len(shown.rows) > _ROWS:
         console.print(f"  +{len(shown.rows) - _ROWS} more")
     if shown.note:
-        console.print(inert(f"  {shown.note}"))
+        console.print(f"  {shown.note}")
