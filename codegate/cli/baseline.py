@@ -64,7 +64,6 @@ def refresh_command(
     name: OneCandidate = None,
     min_samples: _MinSamples = MIN_SAMPLES,
     lock: _Lock = _LOCK,
-    replace: Annotated[bool, "Keep none of the stored samples, instead of adding to them."] = False,
     accept_drift: Annotated[bool, "Accept new samples that differ from the stored ones."] = False,
     reason: Annotated[str, _REASON] = "",
 ) -> None:
@@ -77,7 +76,6 @@ def refresh_command(
     made, change = pinning.refresh(
         load_pinned(lock),
         read_runs(runs, name),
-        replace=replace,
         accept_drift=accept_drift,
         reason=reason,
         origin=origin(),

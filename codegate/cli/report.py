@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-import click
 from pydantic import Field
 
 from codegate.cli.options import Argument, PolicyFile, as_command
-from codegate.cli.output import emit, json_wanted, say
+from codegate.cli.output import emit, say
 from codegate.cli.policy import read_settings
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
@@ -34,7 +33,6 @@ def command(
         tuple[Annotated[str, Field(json_schema_extra={"enum": [*report_formats(), PREDICTIONS, SPANS]})], ...],
         f"What to write; may be given several times; default all but {PREDICTIONS} and {SPANS}.",
     ] = (),
-    show: Annotated[bool, "--open", "Open the HTML page; without --out, the one that is there."] = False,
     suite: Annotated[Folder | None, f"With --format {PREDICTIONS}: use the ids of an export of this suite."] = None,
     slug: Annotated[str | None, "With --suite: the repository as owner/name, as in `mine export`."] = None,
 ) -> None:
@@ -53,12 +51,6 @@ def command(
     if PREDICTIONS not in wanted and (suite or slug):
         raise UsageError("--suite and --slug are about predictions.", f"Give --format {PREDICTIONS}, too.")
     chosen = [name for name in wanted if name not in {PREDICTIONS, SPANS}]
-    if show and "html" not in wanted:
-        raise UsageError("--open shows the HTML page.", "Give --format html, too.")
-    page = runs[0] / "reports" / "report.html"
-    if show and out is None and len(runs) == 1 and page.is_file() and not (baseline or config or json_wanted()):
-        _open(page)
-        return
     journals = [Journal.open(folder) for folder in runs]
     if out is None and wanted.keys() != {SPANS}:
         if len(journals) > 1:
@@ -89,8 +81,6 @@ def command(
     for name, path in written.items():
         say(f"{name:11} {path}")
     emit({"schema": "codegate.files/1", "reports": {name: str(path) for name, path in written.items()}})
-    if show:
-        _open(written["html"])
 
 
 def _check_verdict(reports: Path, run: Path) -> None:
@@ -107,8 +97,3 @@ def _check_verdict(reports: Path, run: Path) -> None:
             f"{reports} has reports with a verdict, and reports without --baseline have none.",
             f"`codegate gate {run}` writes them with the verdict again; --out writes these into another folder.",
         )
-
-
-def _open(page: Path) -> None:
-    opened = click.launch(page.absolute().as_uri(), wait=True) == 0
-    say(f"{'opened' if opened else 'no browser could be started; open'} {page}")

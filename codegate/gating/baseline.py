@@ -72,7 +72,7 @@ class Pinning(Strict):
     """One entry in the baseline's history of changes.
 
     Attributes:
-        action: ``pin``, ``refresh`` (samples pooled), ``replace`` (samples replaced) or ``reset`` (another model).
+        action: ``pin``, ``refresh`` (samples added), ``reset`` (another model), or ``replace`` of older versions.
         who: the git user, or the GitHub account that started the workflow; None when neither is known.
         runs: ids of the runs that were added.
         predecessor: digest of the baseline that was pinned before, if any.

@@ -150,7 +150,6 @@ def refresh(
     baseline: Baseline,
     parts: Sequence[RunSamples],
     *,
-    replace: bool = False,
     accept_drift: bool = False,
     reason: str = "",
     origin: Origin = Origin(),
@@ -158,7 +157,7 @@ def refresh(
 ) -> tuple[Baseline, PassRateChange]:
     """Add new samples to a baseline; return baseline and change.
 
-    With ``replace`` the new samples replace the stored samples. The returned change is in the model's pass rate.
+    The returned change is in the model's pass rate.
 
     Raises:
         DriftShown: the samples differ (exact test, two-sided p < 0.01) and ``accept_drift`` is not set.
@@ -181,18 +180,17 @@ def refresh(
     if change.p < DRIFT_LEVEL and not accept_drift:
         raise DriftShown(
             f"the pinned model has drifted: {change.words()}.",
-            "Check the environment and the provider first. To keep the change, pass --accept-drift, and --replace to "
-            "drop the old samples.",
+            "Check the environment and the provider first. To keep the change, pin the new runs with "
+            "`codegate baseline pin --replace`, or add them with --accept-drift.",
         )
     accepted = f"drift accepted ({probability(change.p)})" if change.p < DRIFT_LEVEL else ""
     reason = "; ".join(text for text in (accepted, reason.strip()) if text)[:1000]
-    action: Literal["replace", "refresh"] = "replace" if replace else "refresh"
-    samples = fresh if replace else joined.renumbered()
-    return _frozen(action, parts, samples, origin, min_samples, baseline, drift=change.p, reason=reason), change
+    samples = joined.renumbered()
+    return _frozen("refresh", parts, samples, origin, min_samples, baseline, drift=change.p, reason=reason), change
 
 
 def _frozen(
-    action: Literal["pin", "refresh", "replace", "reset"],
+    action: Literal["pin", "refresh", "reset"],
     parts: Sequence[RunSamples],
     samples: CandidateSamples,
     origin: Origin,
@@ -204,8 +202,7 @@ def _frozen(
 ) -> Baseline:
     """Make a baseline from ``samples``; add ``action`` to its provenance.
 
-    ``before`` is the baseline, or its lock, that the new baseline follows. A baseline's provenance is kept; ``refresh``
-    keeps its runs, too.
+    ``before`` is the baseline, or its lock, that the new baseline follows. A baseline's runs and provenance are kept.
     """
     each = samples_each(samples)
     if each < min_samples:
@@ -230,7 +227,7 @@ def _frozen(
         created=event.at,
         codegate=__version__,
         spec=old.spec if old else parts[0].spec,
-        runs=(*(old.runs if old and action == "refresh" else ()), *map(_pooled_run, parts)),
+        runs=(*(old.runs if old else ()), *map(_pooled_run, parts)),
         suite_digest=old.suite_digest if old else parts[0].suite_digest,
         complete=True,
         samples=samples,

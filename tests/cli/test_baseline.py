@@ -114,9 +114,9 @@ def test_refresh_adds_what_is_the_same_and_stops_at_drift(home: Path) -> None:
     assert done.document["baseline"]["samples"] == 12
     assert done.document["drift"]["n"] == 20
     refused(2, "run same is already in the baseline", "baseline", "refresh", "same", cwd=home)
-    accepted = codegate("baseline", "refresh", "worse", "--replace", "--accept-drift", "--json", cwd=home)
-    assert accepted.document["baseline"]["samples"] == 5
-    assert [event["action"] for event in accepted.document["baseline"]["provenance"]] == ["pin", "refresh", "replace"]
+    accepted = codegate("baseline", "refresh", "worse", "--accept-drift", "--json", cwd=home)
+    assert accepted.document["baseline"]["samples"] == 17
+    assert [event["action"] for event in accepted.document["baseline"]["provenance"]] == ["pin", "refresh", "refresh"]
     assert codegate("baseline", "show", cwd=home).code == 0
 
 

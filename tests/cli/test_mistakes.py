@@ -82,7 +82,6 @@ MISTAKES: list[Any] = [
     Mistake("mine nowhere --github auto", "nowhere is not a folder."),
     Mistake("mine . --github auto --sandbox docker", ". is not a git repository. ", environment=NO_SANDBOX),
     Mistake("report RUN RUN", "the reports of several runs have no folder of their own. Give --out."),
-    Mistake("report RUN --out o --open --format csv", "--open shows the HTML page. Give --format html, too."),
     Mistake("init --force", "--matrix, --action and --force are about the workflows. Give --workflows, too."),
     Mistake("init --candidate openai:gpt-4.1", "'gpt-4.1' is a floating alias"),
     # folders and files that are something else

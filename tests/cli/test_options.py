@@ -1,6 +1,5 @@
-"""What commands share: how much they print, completion in a shell, and the browser."""
+"""What commands share: how much they print, and completion in a shell."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from codegate.suite import Suite
-from tests.cli.run_folders import write_run
 from tests.running.world import ModelServer, Said, answer, codegate
 
 SHELLS = {"bash": "complete -p codegate", "zsh": "whence -w _codegate_completion", "fish": "complete -c codegate"}
@@ -42,22 +40,3 @@ def test_completion_can_be_loaded(shell: str, tmp_path: Path) -> None:
     if program is not None:
         loaded = f"{script.stdout}\n{SHELLS[shell]}"
         subprocess.run([program, "-c", loaded], check=True, cwd=tmp_path, capture_output=True)
-
-
-def test_a_page_is_opened_in_the_browser(tmp_path: Path) -> None:
-    write_run(tmp_path / "r", {"p-1": [True], "p-2": [False]})
-    browser = tmp_path / "bin" / "xdg-open"
-    browser.parent.mkdir()
-    browser.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/opened\n')
-    browser.chmod(0o755)
-    environment = {"PATH": f"{browser.parent}:{os.environ['PATH']}"}
-    for words in ((), ()):  # written now, and what is there
-        done = codegate("report", "r", "--open", *words, cwd=tmp_path, environment=environment)
-        assert (done.code, "opened r/reports/report.html" in done.stdout) == (0, True), done.stderr
-    assert (tmp_path / "opened").read_text() == f"{tmp_path}/r/reports/report.html\n" * 2
-    (tmp_path / "r" / "reports" / "report.html").unlink()
-    done = codegate("report", "r", "--format", "csv", "--format", "predictions", cwd=tmp_path)
-    assert (done.code, "r/reports/predictions.jsonl" in done.stdout) == (0, True), done.stderr
-    browser.write_text("#!/bin/sh\nexit 3\n")
-    done = codegate("report", "r", "--open", cwd=tmp_path, environment=environment)
-    assert "no browser could be started; open r/reports/report.html" in done.stdout
