@@ -9,7 +9,7 @@ from typing import Final, cast
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.plugins import load_plugin, plugin_names
-from codegate.reporting.csv_report import render_csv, render_measures_csv
+from codegate.reporting.csv_report import render_csv
 from codegate.reporting.html import render_html
 from codegate.reporting.json_report import render_json
 from codegate.reporting.junit import render_junit
@@ -27,7 +27,6 @@ _OWN: Final[Mapping[str, Format]] = {
     "junit": ("junit.xml", render_junit),
     "markdown": ("report.md", render_markdown),
     "csv": ("report.csv", render_csv),
-    "measures": ("measures.csv", render_measures_csv),
 }
 
 

@@ -14,7 +14,6 @@ from codegate.reporting import (
     render_junit,
     render_markdown,
 )
-from codegate.reporting.csv_report import render_measures_csv
 from tests.golden.golden import check
 from tests.reporting.example import example_view
 
@@ -34,7 +33,6 @@ FORMATS = {
     "page.txt": lambda: _words(render_html(VIEW)),
     "attempts.json": lambda: render_json(VIEW),
     "attempts.csv": lambda: render_csv(VIEW).replace("\r\n", "\n"),
-    "measures.csv": lambda: render_measures_csv(VIEW).replace("\r\n", "\n"),
     "junit.xml": lambda: render_junit(VIEW),
 }
 

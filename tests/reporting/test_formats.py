@@ -171,7 +171,7 @@ def test_all_reports_are_written_and_are_the_same_the_next_time(tmp_path: Path) 
     view = build_view([run], verdicts)
     first = write_reports(view, tmp_path / "a" / "b")
     second = write_reports(build_view([run], verdicts), tmp_path / "c")
-    assert list(first) == list(report_formats()) == ["html", "json", "junit", "markdown", "csv", "measures"]
+    assert list(first) == list(report_formats()) == ["html", "json", "junit", "markdown", "csv"]
     for name, path in first.items():
         assert path.read_bytes() == second[name].read_bytes()
         assert path.stat().st_size > 500

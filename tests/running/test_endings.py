@@ -61,7 +61,7 @@ def test_answers_that_ended_early_have_classes_of_their_own(
     assert one(run, "square")[0] == "empty_answer"
     view = build_view([run])
     reports = write_reports(view, tmp_path / "reports")
-    shown = {name: path.read_text() for name, path in reports.items() if name != "measures"}
+    shown = {name: path.read_text() for name, path in reports.items()}
     shown |= {"comment": render_comment(view), "console": render_console(view, width=200)}
     for name, text in shown.items():
         plain = text.replace("\\_", "_").replace("_", " ")
