@@ -82,7 +82,6 @@ schema: $(VENV)/installed-dev
 	$(BIN)/python .ci/action_docs.py
 	$(BIN)/python .ci/command_docs.py
 	$(BIN)/python .ci/requirement_docs.py
-	$(BIN)/python .ci/measure_docs.py
 
 # The pages as a site in build/site; a broken link fails.
 docs: $(VENV)/installed-docs schema
