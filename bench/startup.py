@@ -11,7 +11,7 @@ import sys
 RUNS = 5
 WANTED = 0.15
 COMMANDS = (
-    "", "demo", "init", "doctor", "mine", "validate", "run", "grade", "gate", "baseline", "calibrate", "history",
+    "", "demo", "init", "doctor", "mine", "validate", "run", "grade", "gate", "baseline", "history",
     "report", "action",
 )  # fmt: skip
 

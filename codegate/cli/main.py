@@ -45,7 +45,6 @@ _COMMANDS: Final = {
     "gate": "Compare a run with the pinned baseline.",
     "affected": "Show whether a change touches anything that the gate reads.",
     "baseline": "Pin runs as the baseline; show, compare, check, refresh or reset it.",
-    "calibrate": "Gate the pinned model against itself: false alarms and noise, without a model call.",
     "upgrades": "Show which pinned models end, and which newer models and agents there are.",
     "history": "Keep a line of each run; show the trend; watch the pinned model night by night.",
     "judge": "Compare what a model says of a run's patches with what execution showed.",

@@ -10,7 +10,7 @@ from codegate.gating.comparability import QUARANTINED, differences
 from codegate.gating.compare import compare
 from codegate.gating.confirm import confirm
 from codegate.gating.decision import CUT
-from codegate.gating.pinning import Origin, RunSamples, pin, pool
+from codegate.gating.pinning import Origin, RunSamples, pin
 from codegate.gating.policy import GatePolicy
 from codegate.gating.samples import CandidateSamples, Sample
 from codegate.gating.verdict import ChangedProblem, Verdict, worst_first
@@ -34,6 +34,5 @@ __all__ = [
     "load_lock",
     "load_pinned",
     "pin",
-    "pool",
     "worst_first",
 ]

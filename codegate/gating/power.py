@@ -7,20 +7,15 @@ rule as a real one, look by look. Seeded: the same baseline gives the same forec
 
 import random
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.errors import UsageError
-from codegate.gating.compare import compare
 from codegate.gating.decision import Decision, Terms, compare_counts, decide
-from codegate.gating.drift import counts_of
-from codegate.gating.estimates import Z95
 from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.policy import GatePolicy
-from codegate.gating.samples import CandidateSamples, Sample, clusters_of, tally, with_grade, without_copies
-from codegate.gating.statistics import Pair, mean, wilson, within_variance
+from codegate.gating.samples import CandidateSamples, clusters_of, tally, without_copies
+from codegate.gating.statistics import Pair, mean, within_variance
 from codegate.wording import count_of
 
 TYPICAL_RATE: Final = 0.6
@@ -278,112 +273,3 @@ def simulated_detectable_drop(
 
     at = bisect_left(steps, True, key=found)
     return steps[at] / 200 if at < len(steps) else None
-
-
-LEAST_SAMPLES: Final = 4
-"""Fewest samples of a problem in a calibration. Each half then has two, which can differ."""
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """The gate's false alarms, measured on one model's samples.
-
-    The samples are split at random into two halves, which the gate compares. This is done ``splits`` times.
-
-    Attributes:
-        problems: problems with at least four independent samples; ``left_out`` have fewer.
-        half: smallest and largest number of samples of a problem in one half.
-        alarms: splits in which one half was called regressed; ``passes`` passed, the rest was inconclusive.
-        share: alarms / splits, with its 95 % interval ``low`` to ``high``; ``alpha`` is the promised maximum.
-        noise: mean over problems of p(1-p): the variance of one sample.
-        run_noise: standard deviation, from sampling only, of a run's pass rate with one sample per problem.
-        detectable_drop: smallest drop that 4 of 5 gates with all of these samples as baseline detect, or None.
-    """
-
-    problems: int
-    left_out: int
-    half: tuple[int, int]
-    splits: int
-    seed: int
-    alarms: int
-    passes: int
-    share: float
-    low: float
-    high: float
-    alpha: float
-    noise: float
-    run_noise: float
-    detectable_drop: float | None
-
-    @property
-    def kept(self) -> bool:
-        """Return whether the false alarms agree with the promised ``alpha``.
-
-        That is so if the lower end of the 95 % interval of ``share`` is at most ``alpha``.
-        """
-        return self.low <= self.alpha
-
-
-def calibrate(samples: CandidateSamples, policy: GatePolicy, *, splits: int = 400, seed: int = 0) -> Calibration:
-    """Measure how often the gate calls equal samples regressed.
-
-    One model's samples are split at random into two halves, which are gated against each other. This is done ``splits``
-    times. Equal seeds give equal splits. Floors and ``must_pass`` are ignored, because alpha does not cover them.
-    Raises UsageError if fewer than two problems have four independent samples (see ``without_copies``).
-    """
-    usable = {
-        problem: graded
-        for problem, entries in sorted(without_copies(samples).samples.items())
-        if len(graded := with_grade(entries)) >= LEAST_SAMPLES
-    }
-    if len(usable) < 2:
-        raise UsageError(
-            f"{len(usable)} of {len(samples.problem_digests)} problems have {LEAST_SAMPLES} independent samples, and "
-            "at least 2 are needed.",
-            "Run the pinned model with `codegate run SUITE --samples 10`; equal answers count once.",
-        )
-    plain = policy.model_copy(update={"cohorts": {}, "must_pass": ()})
-    kept = samples.model_copy(
-        update={
-            "problem_digests": {name: samples.problem_digests[name] for name in usable},
-            "samples": {name: tuple(entries) for name, entries in usable.items()},
-        }
-    )
-    draw = random.Random(seed)  # noqa: S311  no secret, and the same again for the same seed
-    kinds = Counter(_one_split(kept, usable, plain, draw) for _ in range(splits))
-    alarms = kinds["regressed"]
-    low, high = wilson(alarms, splits, Z95)
-    noise = within_variance(list(counts_of(kept).values())) or 0.0
-    halves = [len(entries) // 2 for entries in usable.values()]
-    return Calibration(
-        problems=len(usable),
-        left_out=len(samples.problem_digests) - len(usable),
-        half=(min(halves), max(halves)),
-        splits=splits,
-        seed=seed,
-        alarms=alarms,
-        passes=kinds["pass"],
-        share=alarms / splits,
-        low=low,
-        high=high,
-        alpha=policy.alpha,
-        noise=noise,
-        run_noise=(noise / len(usable)) ** 0.5,
-        detectable_drop=simulated_detectable_drop(baseline_model(kept), plain),
-    )
-
-
-def _one_split(
-    samples: CandidateSamples, usable: dict[str, list[Sample]], policy: GatePolicy, draw: random.Random
-) -> str:
-    sides: tuple[dict[str, tuple[Sample, ...]], dict[str, tuple[Sample, ...]]] = ({}, {})
-    for problem, entries in usable.items():
-        half = len(entries) // 2
-        chosen = draw.sample(entries, 2 * half)
-        for side, part in zip(sides, (chosen[:half], chosen[half:]), strict=True):
-            # The answers are removed, so that ``compare`` does not look for copies again: they are removed already.
-            side[problem] = tuple(
-                sample.model_copy(update={"index": index, "answer": None}) for index, sample in enumerate(part)
-            )
-    left, right = (samples.model_copy(update={"samples": side}) for side in sides)
-    return compare(left, right, policy).kind

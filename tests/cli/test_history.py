@@ -1,6 +1,5 @@
-"""History, nightly watch and calibration through the command line."""
+"""History and nightly watch through the command line."""
 
-import json
 import shutil
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -10,7 +9,6 @@ import pytest
 
 from codegate.candidates import CandidateSpec, Prices
 from tests.cli.run_folders import SPEC, pattern, write_run
-from tests.cli.test_commands import refused
 from tests.running.world import codegate
 
 
@@ -122,20 +120,3 @@ def test_runs_with_other_settings_are_no_watch_of_the_pinned_candidate(home: Pat
     done = codegate("history", "watch", "--json", cwd=home)
     assert done.code == 0, done.stderr
     assert [alarm["kind"] for alarm in done.document["alarms"]] == ["stale"], "the pinned candidate's run is old"
-
-
-@pytest.mark.sandbox
-def test_calibration_splits_the_pinned_samples(home: Path) -> None:
-    done = codegate("calibrate", "--splits", "60", "--json", cwd=home)
-    assert done.code == 0, done.stderr
-    found = done.document
-    assert (found["problems"], found["half"], found["splits"]) == (20, [5, 5], 60)
-    assert found["low"] <= found["share"] <= found["high"]
-    assert found["share"] == found["alarms"] / 60
-    assert "of 60 random splits of 20 problems x 5 against 5 samples" in done.stderr
-    same = codegate("calibrate", "pinned", "--splits", "60", "--json", cwd=home)
-    assert json.loads(same.stdout) == found, "the same seed, the same samples, the same answer"
-    write_run(home / "few", pattern(20, 3))
-    refused(2, "0 of 20 problems have 4 independent samples", "calibrate", "few", "--json", cwd=home)
-    refused(2, "exclude each other", "calibrate", "few", "--baseline", "codegate.lock", cwd=home)
-    assert SPEC.model in done.stderr

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import Baseline, Lock, Origin, pin, pool
+from codegate.gating import Baseline, Lock, Origin, pin
 from codegate.gating.baseline import Pinning
 from codegate.gating.drift import counts_of, difference_of, pass_rate
-from codegate.gating.pinning import DriftShown, refresh, reset
+from codegate.gating.pinning import DriftShown, pool, refresh, reset
 from tests.gating.sampling import CONDITIONS, NOON, SETTINGS, SPEC, part, uniform
 
 OTHER = CandidateSpec(provider="replay", model="y.jsonl", name="y")

@@ -146,7 +146,6 @@ def test_commands_that_read(tmp_path: Path) -> None:
     write_judgements(tmp_path / "worse", ["p-00", "p-01"], _NEW)
     session.run("judge", "worse")
     session.run("report", "newer", "worse", "--out", "reports")
-    session.run("calibrate", "--splits", "10")
     session.run("history", "append", "pinned", "again", "newer")
     session.run("history", "show", "--baseline", "codegate.lock")
     session.run("history", "watch")
