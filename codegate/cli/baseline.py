@@ -1,4 +1,4 @@
-"""``codegate baseline``: pin, show, compare, check, refresh and reset baselines."""
+"""``codegate baseline``: pin, show, refresh and reset baselines."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -7,31 +7,24 @@ from typing import Annotated, Any, Final
 import click
 from pydantic import Field
 
-from codegate.cli.options import Argument, OneCandidate, RunFolders, as_command
+from codegate.cli.options import OneCandidate, RunFolders, as_command
 from codegate.cli.output import emit, say
-from codegate.errors import ExitCode
-from codegate.gating import Baseline, CandidateSamples, Lock, differences, load_lock, load_pinned, pinning
-from codegate.gating.baseline import Pinning, load_baseline, samples_each
-from codegate.gating.comparability import without_quarantined
+from codegate.gating import Baseline, Lock, load_lock, load_pinned, pinning
+from codegate.gating.baseline import Pinning, samples_each
 from codegate.gating.decision import lost_words
-from codegate.gating.drift import BaselineDifference, PassRateChange, counts_of, difference_of, pass_rate
+from codegate.gating.drift import PassRateChange, counts_of, pass_rate
 from codegate.gating.pinning import MIN_SAMPLES
-from codegate.gating.sentence import controls_words
 from codegate.operations.baselines import check_absent, origin, pin, read_runs, write_with_lock
-from codegate.running import plan_run
-from codegate.running.plan import candidate_settings
-from codegate.strict import File, Folder
-from codegate.suite import load_suite
-from codegate.wording import count_of, join_first
+from codegate.strict import File
+from codegate.wording import count_of
 
 _LOCK: Final = Path("codegate.lock")
-_SHOWN: Final = 20  # most findings or problems in the output for people
 _PREFIX: Final = 12  # first digits of a digest that are shown
 
 
 @click.group()
 def command() -> None:
-    """Pin runs as the baseline; show, check or change it."""
+    """Pin runs as the baseline; show or change it."""
 
 
 _Lock = Annotated[File, "The file that says which baseline is pinned."]
@@ -146,77 +139,6 @@ def show_command(lock: _Lock = _LOCK) -> None:
     emit(_summary(baseline))
 
 
-@as_command(command, "diff")
-def diff_command(old: Annotated[File, Argument()], new: Annotated[File, Argument()]) -> None:
-    """Show what changed from one baseline file to another.
-
-    OLD and NEW are the files.
-    """
-    found = difference_of(load_baseline(old), load_baseline(new))
-    say(*_difference_words(found))
-    emit(_difference_document(found))
-
-
-@as_command(command, "verify")
-def verify_command(
-    lock: _Lock = _LOCK,
-    suite: Annotated[Folder | None, "Also check that a run of this suite would be comparable today."] = None,
-) -> ExitCode:
-    """Check the baseline's lock, age and suite.
-
-    Exits 0 if all is well, 3 if the baseline has expired or a run could not be compared with it, and 2 if lock or
-    baseline is broken.
-    """
-    baseline = load_pinned(lock)
-    age = baseline.age()
-    findings = [age.words()] if age.state in {"expired", "future"} else []
-    warnings = [age.words()] if age.state == "old" else []
-    if suite is not None:
-        found, noted = _incomparable(baseline, suite)
-        findings += found
-        warnings += noted
-    say(f"{baseline.samples.label} ({baseline.samples.model}): file, lock and digests agree")
-    for kind, lines in (("note", warnings), ("fault", findings)):
-        for line in lines[:_SHOWN]:
-            say(f"{kind}: {line}")
-        if len(lines) > _SHOWN:
-            say(f"{kind}: and {len(lines) - _SHOWN} more")
-    emit(
-        {
-            "schema": "codegate.verification/1",
-            "digest": baseline.digest,
-            "usable": not findings,
-            "faults": findings,
-            "notes": warnings,
-        }
-    )
-    return ExitCode.INCONCLUSIVE if findings else ExitCode.PASS
-
-
-def _incomparable(baseline: Baseline, folder: Path) -> tuple[list[str], list[str]]:
-    suite = load_suite(folder)
-    sandbox = baseline.samples.conditions.get("sandbox", "")
-    manifest = plan_run(suite, [baseline.spec], 1, sandbox, "verify")
-    today = CandidateSamples(
-        candidate=baseline.samples.candidate,
-        label=baseline.samples.label,
-        model=baseline.samples.model,
-        conditions=manifest.conditions,
-        settings=candidate_settings(manifest, baseline.spec),
-        plain=manifest.plain,
-        problem_digests=manifest.problems,
-        excluded=manifest.excluded,
-        samples={},
-    )
-    stored, now, quarantined = without_quarantined(baseline.samples, today)
-    found = differences(stored, now, "candidate")
-    faults = [f"{one.field}: {one.baseline} in the baseline, {one.candidate} in {folder}" for one in found.mismatches]
-    if found.controlled:
-        faults.insert(0, controls_words(found.controlled))
-    notes = [f"{one.field} has changed: {one.baseline} -> {one.candidate}" for one in found.changes]
-    return faults, [*notes, *(f"{one.problem} would be left out: {one.reason}" for one in quarantined)]
-
-
 def _summary(baseline: Baseline) -> dict[str, Any]:
     counts = counts_of(baseline.samples)
     age = baseline.age()
@@ -295,41 +217,3 @@ def _event_words(event: Pinning) -> str:
     if event.drift is not None:
         text += f", drift test p={event.drift:.3f}"
     return f"{text}: {event.reason}" if event.reason else text
-
-
-def _difference_document(found: BaselineDifference) -> dict[str, Any]:
-    return {
-        "schema": "codegate.baseline-diff/1",
-        "models": list(found.models),
-        "conditions": [one.model_dump(mode="json") for one in found.conditions],
-        "added": list(found.added),
-        "removed": list(found.removed),
-        "altered": list(found.altered),
-        "problems": [
-            {
-                "problem": one.problem,
-                "before": {"passed": one.before[0], "n": one.before[1]},
-                "after": {"passed": one.after[0], "n": one.after[1]},
-                "difference": one.difference,
-            }
-            for one in found.problems
-        ],
-        "change": None if found.change is None else asdict(found.change),
-    }
-
-
-def _difference_words(found: BaselineDifference) -> list[str]:
-    same = found.models[0] == found.models[1]
-    lines = [f"model {found.models[0]} in both" if same else f"model {found.models[0]} -> {found.models[1]}"]
-    lines += [f"condition {one.field}: {one.baseline} -> {one.candidate}" for one in found.conditions]
-    for word, names in (("added", found.added), ("removed", found.removed), ("altered", found.altered)):
-        if names:
-            lines.append(f"{word} {count_of(len(names), 'problem')}: {join_first(names, _SHOWN)}")
-    moved = [one for one in found.problems if one.difference]
-    lines += [
-        f"  {one.problem}: {one.before[0]}/{one.before[1]} -> {one.after[0]}/{one.after[1]}" for one in moved[:_SHOWN]
-    ]
-    if len(moved) > _SHOWN:
-        lines.append(f"  and {len(moved) - _SHOWN} more problems with another rate")
-    lines.append(f"pass rate {found.change.words()}" if found.change else "no problem is the same in both")
-    return lines

@@ -44,7 +44,7 @@ _COMMANDS: Final = {
     "grade": "Grade patches from a predictions file.",
     "gate": "Compare a run with the pinned baseline.",
     "affected": "Show whether a change touches anything that the gate reads.",
-    "baseline": "Pin runs as the baseline; show, compare, check, refresh or reset it.",
+    "baseline": "Pin runs as the baseline; show, refresh or reset it.",
     "upgrades": "Show which pinned models end, and which newer models and agents there are.",
     "history": "Keep a line of each run; show the trend; watch the pinned model night by night.",
     "judge": "Compare what a model says of a run's patches with what execution showed.",

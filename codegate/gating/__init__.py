@@ -6,7 +6,7 @@ numbers. Single commands use ``baseline`` (files), ``pinning``, ``drift``, ``his
 """
 
 from codegate.gating.baseline import Baseline, Download, Lock, load_lock, load_pinned
-from codegate.gating.comparability import QUARANTINED, differences
+from codegate.gating.comparability import QUARANTINED
 from codegate.gating.compare import compare
 from codegate.gating.confirm import confirm
 from codegate.gating.decision import CUT
@@ -30,7 +30,6 @@ __all__ = [
     "Verdict",
     "compare",
     "confirm",
-    "differences",
     "load_lock",
     "load_pinned",
     "pin",

@@ -230,11 +230,6 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     write_atomic(path, encode_file(baseline))
 
 
-def load_baseline(path: Path) -> Baseline:
-    """Read a baseline file and verify its digest; raises UsageError."""
-    return _verified(path, _read(path, MAX_BASELINE_BYTES, "baseline"))
-
-
 def write_lock(
     lock_path: Path,
     baseline_path: Path,

@@ -5,14 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.gating.baseline import Baseline
-from codegate.gating.comparability import differences
 from codegate.gating.drop_tests import sampling_variances
 from codegate.gating.estimates import Estimate, mean_rate
 from codegate.gating.samples import CandidateSamples, tally, without_copies
 from codegate.gating.sentence import probability
 from codegate.gating.statistics import Pair, mean, stratified_test, student_quantile
-from codegate.gating.verdict import Mismatch
 from codegate.wording import count_of
 
 DRIFT_LEVEL: Final = 0.01
@@ -101,58 +98,4 @@ def change_between(before: Counts, after: Counts) -> PassRateChange | None:
         interval=_mean_interval(moved, mean(sampling_variances(pairs))),
         p=p,
         p_drop=p / 2 if fell else 0.5,
-    )
-
-
-@dataclass(frozen=True)
-class ProblemRates:
-    """Passes and samples of one problem in two baselines."""
-
-    problem: str
-    before: tuple[int, int]
-    after: tuple[int, int]
-
-    @property
-    def difference(self) -> float:
-        """Return the later rate minus the earlier rate, in -1..1."""
-        return self.after[0] / self.after[1] - self.before[0] / self.before[1]
-
-
-@dataclass(frozen=True)
-class BaselineDifference:
-    """What differs between two baselines.
-
-    ``conditions`` are the conditions and settings that differ. ``problems`` (largest drop first) and ``change`` cover
-    the problems that are identical in both baselines. ``altered`` are the problems that both have in different
-    versions.
-    """
-
-    models: tuple[str, str]
-    conditions: tuple[Mismatch, ...]
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    altered: tuple[str, ...]
-    problems: tuple[ProblemRates, ...]
-    change: PassRateChange | None
-
-
-def difference_of(before: Baseline, after: Baseline) -> BaselineDifference:
-    """Compare two baselines; pass rates on identical problems only."""
-    old, new = before.samples.problem_digests, after.samples.problem_digests
-    shared = [problem for problem in sorted(old.keys() & new.keys()) if old[problem] == new[problem]]
-    left, right = counts_of(before.samples), counts_of(after.samples)
-    rates = [ProblemRates(problem, left[problem], right[problem]) for problem in shared]
-    differing = differences(before.samples, after.samples, "candidate")
-    return BaselineDifference(
-        models=(before.samples.model, after.samples.model),
-        conditions=tuple(
-            one
-            for one in (*differing.mismatches, *differing.changes)
-            if not one.field.startswith("problem ") and one.field != "model"
-        ),
-        added=tuple(sorted(new.keys() - old.keys())),
-        removed=tuple(sorted(old.keys() - new.keys())),
-        altered=tuple(problem for problem in sorted(old.keys() & new.keys()) if old[problem] != new[problem]),
-        problems=tuple(sorted(rates, key=lambda one: (one.difference, one.problem))),
-        change=change_between({name: left[name] for name in shared}, {name: right[name] for name in shared}),
     )

@@ -169,7 +169,7 @@ def mismatch_reason(differences: Differences) -> str:
             "Pin it again: `codegate run SUITE --no-gate --samples 10 --out runs/renewed` with its candidate, then "
             "`codegate baseline pin runs/renewed --replace`."
         )
-    controls = f" {controls_words(differences.controlled)}" if differences.controlled else ""
+    controls = f" {_controls_words(differences.controlled)}" if differences.controlled else ""
     fields = {"suite", *(f"problem {name}" for name in differences.controlled)}
     if controls and {one.field for one in differing} <= fields:
         return f"The pinned baseline is of the suite without its controls.{controls}"
@@ -180,7 +180,7 @@ def mismatch_reason(differences: Differences) -> str:
     )
 
 
-def controls_words(problems: tuple[str, ...]) -> str:
+def _controls_words(problems: tuple[str, ...]) -> str:
     """Return what to do after validation added controls to ``problems``."""
     return (
         f"`codegate validate` has added controls to {join_first(problems)} since the baseline was pinned. Controls can "

@@ -9,7 +9,7 @@ import pytest
 from codegate.candidates import CandidateSpec
 from codegate.gating import load_lock
 from codegate.running import Journal
-from codegate.suite import Suite, git
+from codegate.suite import git
 from tests.cli.run_folders import SPEC, pattern, write_run
 from tests.cli.test_commands import refused
 from tests.running.world import codegate
@@ -131,37 +131,3 @@ def test_transport_and_environments_stay_in_a_lock(home: Path) -> None:
     kept = load_lock(lock).transport
     assert kept is not None
     assert (kept.artifact, kept.workflow, kept.release) == ("kept", ".github/workflows/ours.yml", "v1")
-
-
-def test_diff_says_what_changed(home: Path) -> None:
-    results = pattern(20, 5)
-    write_run(home / "new", {**{name: results[name] for name in list(results)[1:]}, "p-01": [False] * 5}, spec=NEWER)
-    made = codegate("baseline", "pin", "new", "--out", "b.json", "--lock", "b.lock", cwd=home)
-    assert made.code == 0, made.stderr
-    done = codegate("baseline", "diff", "baseline.json", "b.json", "--json", cwd=home)
-    assert done.document["removed"] == ["p-00"]
-    assert done.document["models"] == [SPEC.model, NEWER.model]
-    assert done.document["problems"][0]["problem"] == "p-01"
-    assert done.document["change"]["n"] == 19
-    for words in ("removed 1 problem: p-00", "p-01: 10/10 -> 0/5", "95% interval", "on 19 problems"):
-        assert words in done.stderr, done.stderr
-
-
-def test_verify_checks_age_and_suite(home: Path, suite: Suite) -> None:
-    done = codegate("baseline", "verify", "--json", cwd=home)
-    assert done.document["schema"] == "codegate.verification/1"
-    assert done.code == (0 if done.document["usable"] else 3)
-    strange = codegate("baseline", "verify", "--suite", suite.folder, "--json", cwd=home)
-    assert strange.code == 3
-    assert any(line.startswith("suite: ") for line in strange.document["faults"])
-    assert any(line.startswith("problem calc-half: (absent) in the baseline") for line in strange.document["faults"])
-    (home / "baseline.json").write_bytes((home / "baseline.json").read_bytes() + b" ")
-    refused(2, "is not the one that codegate.lock pins", "baseline", "verify", cwd=home)
-
-
-@pytest.mark.bwrap
-def test_a_real_run_is_pinned_and_verified(finished: Path, suite: Suite, tmp_path: Path) -> None:
-    pin = ("baseline", "pin", finished, "--candidate", "reference", "--min-samples", "1")
-    assert codegate(*pin, cwd=tmp_path).code == 0
-    done = codegate("baseline", "verify", "--suite", suite.folder, "--json", cwd=tmp_path)
-    assert (done.code, done.document["faults"]) == (0, []), done.stderr

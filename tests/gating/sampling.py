@@ -1,9 +1,11 @@
 """Builders of samples for the gating tests."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from codegate.candidates import CandidateSpec
-from codegate.gating import CandidateSamples, RunSamples, Sample
+from codegate.gating import Baseline, CandidateSamples, RunSamples, Sample, load_pinned
+from codegate.gating.baseline import write_lock
 
 SPEC = CandidateSpec(provider="replay", model="x.jsonl", name="x")
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -59,3 +61,10 @@ def part(
     samples = side(results, label=spec.label, conditions=conditions, settings=settings)
     samples = samples.model_copy(update={"candidate": spec.key()})
     return RunSamples(run, finished.isoformat(), "d" * 64, spec, samples)
+
+
+def load_baseline(path: Path) -> Baseline:
+    """Pin the baseline file ``path``, and read it as a gate does."""
+    lock = path.with_name("pinned.lock")
+    write_lock(lock, path)
+    return load_pinned(lock)

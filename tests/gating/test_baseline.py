@@ -7,8 +7,8 @@ import pytest
 
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, Download, Origin, Sample, load_lock, load_pinned, pin
-from codegate.gating.baseline import PooledRun, load_baseline, missing_samples, write_baseline, write_lock
-from tests.gating.sampling import NOON, SPEC, part, side, uniform
+from codegate.gating.baseline import PooledRun, missing_samples, write_baseline, write_lock
+from tests.gating.sampling import NOON, SPEC, load_baseline, part, side, uniform
 
 TWICE = (Sample(index=0, passed=True),) * 2
 

@@ -9,7 +9,7 @@ from codegate.candidates import CandidateSpec
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, Lock, Origin, pin
 from codegate.gating.baseline import Pinning
-from codegate.gating.drift import counts_of, difference_of, pass_rate
+from codegate.gating.drift import counts_of, pass_rate
 from codegate.gating.pinning import DriftShown, pool, refresh, reset
 from tests.gating.sampling import CONDITIONS, NOON, SETTINGS, SPEC, part, uniform
 
@@ -219,27 +219,6 @@ def test_a_refresh_takes_new_runs_of_the_same_candidate_only() -> None:
         refresh(first, [part(MIXED, "run-2", spec=hotter)])
     with pytest.raises(UsageError, match="made under different conditions: prompt"):
         refresh(first, [part(MIXED, "run-2", settings={**SETTINGS, "prompt": "2"})])
-
-
-def test_the_difference_of_two_baselines() -> None:
-    before = pin([part(MIXED)])
-    changed: dict[str, list[bool | None]] = {"p000": [False] * 5, "p001": [False] * 5, "new": [True] * 5}
-    results = {name: entries for name, entries in MIXED.items() if name != "p019"}
-    after = pin([part({**results, **changed}, spec=OTHER, settings={**SETTINGS, "prompt": "2"})])
-    digests = {**after.samples.problem_digests, "p002": "another"}
-    after = after.model_copy(update={"samples": after.samples.model_copy(update={"problem_digests": digests})})
-    found = difference_of(before, after)
-    assert found.models == ("model-x", "model-y")
-    assert [one.field for one in found.conditions] == ["prompt"]
-    assert (found.added, found.removed, found.altered) == (("new",), ("p019",), ("p002",))
-    assert [one.problem for one in found.problems[:2]] == ["p000", "p001"], "the largest drop first"
-    assert len(found.problems) == 18
-    assert found.change is not None
-    assert found.change.n == 18
-    assert found.change.difference == pytest.approx(-(0.8 + 0.6) / 18)
-    same = difference_of(before, before)
-    assert same.change is not None
-    assert (same.change.difference, same.change.p, same.conditions, same.altered) == (0.0, 1.0, (), ())
 
 
 def test_copies_of_an_answer_count_once_in_a_drift_test() -> None:

@@ -19,9 +19,9 @@ from codegate.candidates.prices import LongPromptPrices, Prices
 from codegate.candidates.spec import AgentSettings, Prompt
 from codegate.errors import UsageError
 from codegate.gating import Baseline, Origin, pin
-from codegate.gating.baseline import load_baseline, write_baseline
+from codegate.gating.baseline import write_baseline
 from codegate.running import Journal
-from tests.gating.sampling import NOON, part, uniform
+from tests.gating.sampling import NOON, load_baseline, part, uniform
 from tests.kit.runs import manifest
 
 TEXT = st.text("abc é\n{}:'\"\\#-", min_size=1, max_size=12)

@@ -19,13 +19,13 @@ from codegate.durable import sha256
 from codegate.environments import export_built
 from codegate.errors import ExitCode, Interrupted
 from codegate.gating import load_lock
-from codegate.gating.baseline import load_baseline
 from codegate.github.posts import BOT, marker
 from codegate.mining import MineRequest
 from codegate.operations import baselines, suites
 from codegate.sandbox.docker import DockerBackend
 from tests.cli.run_folders import write_run
 from tests.environments.test_travel import built
+from tests.gating.sampling import load_baseline
 from tests.github.runner import Step, event_variables, outputs, run_step, variables
 from tests.github.test_event import FORK, HEAD, pull_payload, run_payload
 from tests.github.workspace import FLOORS, LENIENT, PROBLEMS, write_suite, write_transcripts
