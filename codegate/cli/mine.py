@@ -40,7 +40,7 @@ from codegate.running.config import config_file, load_config
 from codegate.sandbox import cache_folder
 from codegate.strict import File, Folder
 from codegate.suite import load_suite
-from codegate.suite.exchange import ExportFormat, export_suite
+from codegate.suite.exchange import export_suite
 from codegate.wording import count_of, documentation, join_first
 
 _STRICT_ROUNDS: Final = 5
@@ -184,16 +184,15 @@ def choose_command(
 @as_command(command, "export")
 def export_command(
     suite: SuiteFolder,
-    kind: Annotated[ExportFormat, "--format", "What to write."],
-    out: Annotated[Path, "File of the rows, or folder of the tasks."],
+    out: Annotated[Path, "File of the rows."],
     slug: Annotated[str | None, "The repository as owner/name; default from its remote origin."] = None,
     repository: Repository = None,
 ) -> None:
-    """Write SUITE as SWE-bench rows or Harbor task folders.
+    """Write SUITE as SWE-bench rows.
 
     The command names the problems that are left out.
     """
-    report = export_suite(load_suite(suite), out, kind, repository, slug)
+    report = export_suite(load_suite(suite), out, repository, slug)
     say(f"{out}: {count_of(len(report.ids), 'problem')}")
     for problem, reason in report.left_out.items():
         say(f"left out: {problem}: {reason}")

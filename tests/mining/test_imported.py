@@ -110,7 +110,7 @@ def exported(folder: Path, repository: Path, problem: Problem, slug: str | None 
     shutil.rmtree(folder / "suite", ignore_errors=True)
     suite = builders.suite(folder / "suite", problem)
     assert suite.problems == (problem,)
-    export_suite(suite, folder / "rows", "swe-bench", repository, slug)
+    export_suite(suite, folder / "rows", repository, slug)
     return read_rows(folder / "rows", lambda row, place: (place, row))[0]
 
 
@@ -151,18 +151,31 @@ def test_problems_that_a_row_cannot_hold_are_left_out(tmp_path: Path, repository
         problem("latin-1", base=Base(commit=commit), fix=latin),
         problem("kept-2", base=Base(folder="bases/kept"), base_digest=bases["bases/kept"].digest()),
         problem("good-3", base=Base(commit=commit)),
-    ]
+        problem("service-4", base=Base(commit=commit), service={}),
+        problem(
+            "question-5", base=Base(commit=commit), tests=TestSets(FAIL_TO_PASS=("answer::prose",)), hidden={},
+            fix={"answer.md": TreeFile(b"Yes.")}, answer="prose", test_files=(),
+        ),
+    ]  # fmt: skip
     suite = write_suite(
         tmp_path / "suite", name="s", repository=None, bases=bases, problems=problems,
         environments=[environment],
     )  # fmt: skip
-    report = export_suite(suite, tmp_path / "rows", "swe-bench", repository)
+    report = export_suite(suite, tmp_path / "rows", repository)
     assert report.ids == {"good-3": "good-3"}
     assert re.search("not UTF-8", report.left_out["latin-1"])
     assert re.search("base commit", report.left_out["kept-2"])
+    assert [name for name, reason in report.left_out.items() if "a row cannot have" in reason] == [
+        "service-4", "question-5",
+    ]  # fmt: skip
     assert [row.id for row in read_rows(tmp_path / "rows", check_row)[0]] == ["good-3"]
-    # A task folder holds any bytes, and the base tree.
-    assert list(export_suite(suite, tmp_path / "tasks", "harbor", repository).ids) == ["latin-1", "kept-2", "good-3"]
+    latin_alone = write_suite(
+        tmp_path / "latin", name="t", repository=None, problems=problems[:1], environments=[environment]
+    )
+    with pytest.raises(UsageError, match=r"no problem of suite t can be exported; latin-1: .*not UTF-8"):
+        export_suite(latin_alone, tmp_path / "none", repository)
+    with pytest.raises(UsageError, match="owner/name"):
+        export_suite(suite, tmp_path / "none", repository, slug="no/t/one")
 
 
 def test_a_published_row_is_split_by_its_patches(repository: Path, commit: str) -> None:

@@ -68,7 +68,7 @@ def _suite(folder: Path) -> Suite:
 @pytest.mark.parametrize("slug", [None, "acme/web-shop", "acme/shop_2.0"])
 def test_predictions_may_have_the_ids_of_an_export(tmp_path: Path, slug: str | None) -> None:
     suite = _suite(tmp_path)
-    ids = export_suite(suite, tmp_path / "rows.jsonl", "swe-bench", slug=slug).ids
+    ids = export_suite(suite, tmp_path / "rows.jsonl", slug=slug).ids
     assert ids["p-row"] == "django__django-17"
     assert len({*ids.values(), *ids}) == 8  # three problems have ids of the export's own
     file = tmp_path / "predictions.json"

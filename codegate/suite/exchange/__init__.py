@@ -3,7 +3,7 @@
 Rows are read as plain data and checked one by one. Unusable ones are reported with a reason; no foreign code is run.
 """
 
-from codegate.suite.exchange.export import ExportFormat, export_suite, repository_slug
+from codegate.suite.exchange.export import export_suite, repository_slug
 from codegate.suite.exchange.humaneval import task_problem
 from codegate.suite.exchange.predictions import Prediction, predictions_for, write_predictions
 from codegate.suite.exchange.rows import MAX_FILE_BYTES, check_any, read_rows
@@ -11,7 +11,6 @@ from codegate.suite.exchange.swebench import SweBenchRow, check_row, instance_id
 
 __all__ = [
     "MAX_FILE_BYTES",
-    "ExportFormat",
     "Prediction",
     "SweBenchRow",
     "check_any",

@@ -1,20 +1,16 @@
-"""Write a suite in other tools' formats."""
+"""Write a suite as rows of SWE-bench."""
 
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-from codegate.durable import check_new_folder
 from codegate.errors import UsageError
-from codegate.suite.exchange.harbor import write_task
 from codegate.suite.exchange.rows import write_rows
 from codegate.suite.exchange.swebench import export_row, instance_ids
 from codegate.suite.git import GitError, git
 from codegate.suite.loaded import Suite
 from codegate.suite.repository import find_repository, load_base
-
-ExportFormat = Literal["swe-bench", "harbor"]
 
 _SLUG: Final = re.compile(r"[\w.-]+/[\w.-]+")
 _REMOTE: Final = re.compile(r"[:/](?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?$")
@@ -33,27 +29,20 @@ class ExportReport:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
-def export_suite(
-    suite: Suite, out: Path, kind: ExportFormat, repository: Path | None = None, slug: str | None = None
-) -> ExportReport:
-    """Write the problems of ``suite`` for other tools.
+def export_suite(suite: Suite, out: Path, repository: Path | None = None, slug: str | None = None) -> ExportReport:
+    """Write a suite's problems as rows to the file ``out``.
 
-    ``out`` is the JSON Lines file of ``swe-bench``, which is replaced, or a new folder for the task folders of
-    ``harbor``. ``repository`` has the base commits; None: the one that the suite names. ``slug`` is ``owner/name``;
-    None takes it from the remote ``origin``.
+    An existing file is replaced. ``repository`` has the base commits; None: the one that the suite names. ``slug`` is
+    ``owner/name``; None takes it from the remote ``origin``.
 
     Raises:
-        UsageError: a base commit cannot be read, ``slug`` is malformed, ``out`` is in use, or no problem can be
-            exported.
+        UsageError: a base commit cannot be read, ``slug`` is malformed, or no problem can be exported.
     """
     slug = slug or repository_slug(suite, repository)
     if not _SLUG.fullmatch(slug):
         raise UsageError(f"{slug!r} does not name a repository.", "Give it as owner/name.")
-    if kind == "harbor":
-        check_new_folder(out)
     report = ExportReport()
     rows: list[dict[str, str]] = []
-    folders: set[str] = set()
     instances = instance_ids(suite, slug)
     # By environment, the base commit of its first problem.
     setups = {one.manifest.environment: one.manifest.base.commit or "" for one in reversed(suite.problems)}
@@ -62,24 +51,18 @@ def export_suite(
         instance = instances[problem.id]
         try:
             if problem.manifest.answer:
-                raise UsageError("it is a question, which no other format has.")
+                raise UsageError("it is a question, which a row cannot have.")
             if problem.manifest.service:
-                raise UsageError("its tests call a service, which no other format has.")
-            if kind == "swe-bench":
-                rows.append(export_row(problem, base, slug, instance, setups[problem.manifest.environment]))
-            else:
-                folder = instance if instance.lower() not in folders else problem.id
-                folders.add(folder.lower())
-                write_task(out / folder, suite, problem, base, f"{slug.partition('/')[0]}/{instance}")
+                raise UsageError("its tests call a service, which a row cannot have.")
+            rows.append(export_row(problem, base, slug, instance, setups[problem.manifest.environment]))
         except UsageError as error:
             report.left_out[problem.id] = error.cause
         else:
             report.ids[problem.id] = instance
     if not report.ids:
         why = next((f"; {name}: {reason}" for name, reason in report.left_out.items()), ": it has none.")
-        raise UsageError(f"no problem of suite {suite.name} can be exported to {kind}{why}")
-    if rows:
-        write_rows(out, rows)
+        raise UsageError(f"no problem of suite {suite.name} can be exported{why}")
+    write_rows(out, rows)
     return report
 
 

@@ -15,7 +15,7 @@ _GRADE: Final = ("grade", "suite", "--sandbox", "bwrap", "--json", "--prediction
 _REPLAY: Final = ("run", "suite", "--candidate", "replay:t", "--sandbox", "bwrap")
 _RESUME: Final = ("run", "suite", "--resume", "run", "--sandbox", "bwrap")
 _GATE: Final = ("gate", "run")
-_EXPORT: Final = ("mine", "export", "suite", "--format", "swe-bench", "--out", "o")
+_EXPORT: Final = ("mine", "export", "suite", "--out", "o")
 
 
 def _config(text: str, words: str, check: Check | None = None) -> Attack:

@@ -1,1 +1,0 @@
-"""Programs that are copied into exported task folders, never imported."""
