@@ -1,6 +1,5 @@
 """``codegate new``: add a problem, by hand or from history."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +10,9 @@ from codegate.cli.options import Argument, Sandbox, as_command
 from codegate.cli.output import emit, say
 from codegate.cli.progress import mine_progress
 from codegate.errors import ExitCode, UsageError
-from codegate.forge import DEFAULT_API
 from codegate.mining import MineRequest
 from codegate.operations.editing import add_problem
-from codegate.operations.suites import issue_text, mine_commit
+from codegate.operations.suites import mine_commit
 from codegate.sandbox import Choice
 from codegate.strict import File, Folder
 from codegate.suite import Suite, load_suite
@@ -34,12 +32,6 @@ def problem_command(
     ] = None,
     repository: Annotated[Folder | None, "With --from-commit: the clone that has it; default: this folder."] = None,
     config: Annotated[File | None, "With --from-commit: configuration with the recipe, `environment`."] = None,
-    issue: Annotated[
-        str | None,
-        Field(examples=["OWNER/NAME#N"]),
-        "--from-issue",
-        "Take title and statement from this GitHub issue.",
-    ] = None,
     sandbox: Sandbox = "auto",
 ) -> ExitCode:
     """Add the problem NAME to a suite.
@@ -50,20 +42,14 @@ def problem_command(
 
     With --from-commit the problem is made as mining makes it (its tests, its environment, its statement) and proved;
     the suite's other problems stay as they are. Exits 3, with the reason, if the change makes no problem.
-
-    With --from-issue the text of a GitHub issue (token in GITHUB_TOKEN) is the statement, without links and references.
     """
     if commit is not None:
-        if name or issue:
-            raise UsageError(
-                "--from-commit names the problem and writes its statement itself.", "Leave out the others."
-            )
+        if name:
+            raise UsageError("--from-commit names the problem itself.", "Leave out the name.")
         return _from_commit(suite, repository or Path(), commit, config, sandbox)
     if name is None:
         raise UsageError("a problem by hand needs a name.", "codegate new problem NAME --suite SUITE")
-    api = os.environ.get("GITHUB_API_URL") or DEFAULT_API
-    title, statement = issue_text(issue, os.environ.get("GITHUB_TOKEN", ""), api) if issue else ("", "")
-    made = add_problem(load_suite(suite), name, title, statement)
+    made = add_problem(load_suite(suite), name)
     say(f"{suite / 'problems' / name} and {suite / 'bases' / name}: an example to replace")
     return _conclude(made, name)
 

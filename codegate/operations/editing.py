@@ -25,7 +25,7 @@ from codegate.suite import (
 from codegate.suite.loaded import DROPPED, DROPPED_BEFORE
 
 
-def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -> Suite:
+def add_problem(suite: Suite, name: str) -> Suite:
     """Add an example problem to be edited; return the suite.
 
     The problem uses the suite's first environment, and its base tree is ``bases/NAME``.
@@ -36,7 +36,7 @@ def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -
         raise UsageError(f"{name[:100]!r} is no name for a problem.", "Use letters, digits and dashes; at most 60.")
     if not suite.manifest.environments:
         raise UsageError(f"suite {suite.name} has no environment.", "Mine it, or copy one of another suite.")
-    base, problem = _problem(suite, name, title, statement)
+    base, problem = _problem(suite, name)
     return write_suite(
         suite.folder,
         name=suite.name,
@@ -50,12 +50,10 @@ def add_problem(suite: Suite, name: str, title: str = "", statement: str = "") -
     )
 
 
-def _problem(suite: Suite, name: str, title: str, statement: str) -> tuple[Tree, Problem]:
+def _problem(suite: Suite, name: str) -> tuple[Tree, Problem]:
     module = name.lower().replace("-", "_")
     test = f"tests/test_{module}.py"
-    text = statement.strip() or (
-        f"`double(n)` in `{module}.py` returns `n` itself. It has to return twice `n`, for negative numbers too."
-    )
+    text = f"`double(n)` in `{module}.py` returns `n` itself. It has to return twice `n`, for negative numbers too.\n"
     base = Tree({f"{module}.py": TreeFile(b"def double(n):\n    return n\n")})
     environment = suite.manifest.environments[0]
     manifest = ProblemManifest(
@@ -64,10 +62,10 @@ def _problem(suite: Suite, name: str, title: str, statement: str) -> tuple[Tree,
         environment=environment.id,
         python_path=("",),
         test_files=(test,),
-        statement=Statement(mode="handwritten", sha256=sha256(f"{text}\n".encode())),
+        statement=Statement(mode="handwritten", sha256=sha256(text.encode())),
         kind="bugfix",
         tags={"category": "new"},
-        provenance=Provenance(kind="handwritten", title=title[:500] or name.replace("-", " ").capitalize()),
+        provenance=Provenance(kind="handwritten", title=name.replace("-", " ").capitalize()),
     )
     hidden = (
         f"from {module} import double\n\n\ndef test_double():\n    assert double(3) == 6\n    assert double(-1) == -2\n"
@@ -75,7 +73,7 @@ def _problem(suite: Suite, name: str, title: str, statement: str) -> tuple[Tree,
     tests = TestSets(FAIL_TO_PASS=(f"{test}::test_double",))
     problem = make_problem(
         manifest,
-        f"{text}\n",
+        text,
         tests,
         {test: TreeFile(hidden.encode())},
         {f"{module}.py": TreeFile(b"def double(n):\n    return 2 * n\n")},

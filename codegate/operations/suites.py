@@ -1,6 +1,5 @@
 """Mine suites, and prove their problems."""
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,11 +7,9 @@ from typing import Final
 
 from codegate import mining
 from codegate.environments import Recipe, parse_recipe
-from codegate.errors import Interrupted, UsageError
-from codegate.forge import GitHub
+from codegate.errors import Interrupted
 from codegate.mining import KINDS, MineEvent, MineReport, MineRequest, Proof, ValidationReport, validate_suite
 from codegate.mining.report import funnel_text
-from codegate.mining.statements.prose import has_references, normalise, paragraphs, without_references
 from codegate.running import CONFIG_NAME, new_run_id, opened_backend
 from codegate.running.readiness import check_images, check_installed
 from codegate.sandbox import Choice
@@ -44,7 +41,6 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "mine a part with --path.",
 }
 _LONGEST: Final = 400  # most characters of a proof's evidence
-_MAX_ISSUE: Final = 6000  # most characters of an issue's text
 
 
 def mine(repository: Path, out: Path, request: MineRequest, progress: Callable[[MineEvent], None]) -> MineReport:
@@ -76,30 +72,6 @@ def mine_commit(
     full = git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}").decode("ascii").strip()
     only = {"only": full, "kinds": KINDS, "refresh": (out / "suite.yml").exists()}
     return mine(repository, out, request.model_copy(update=only), progress)
-
-
-def issue_text(issue: str, token: str, api_url: str) -> tuple[str, str]:
-    """Fetch the issue ``OWNER/NAME#N``; return title and text.
-
-    Lines with links or references are left out of the text.
-    """
-    found = re.fullmatch(r"([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)#(\d{1,9})", issue)
-    if found is None:
-        raise UsageError(f"{issue[:100]!r} is no issue.", "Write OWNER/NAME#NUMBER.")
-    github = GitHub(api_url, found[1], token)
-    facts = github.get(github.repo(f"issues/{found[2]}"))
-    title, body = (str(facts.get(name) or "") if isinstance(facts, dict) else "" for name in ("title", "body"))
-    title = " ".join(normalise(title).split())
-    parts, heading = [" ".join(without_references(title).split())], ""
-    for each in paragraphs(body):
-        if not has_references(each.text) and each.text != f"{each.heading}:":
-            parts += [f"**{each.heading}**"] if each.heading not in {"", heading} else []
-            parts.append(each.text if each.form in {"paragraph", "line"} else f"- {each.text}")
-            heading = each.heading
-    text = "\n\n".join(parts).strip()[:_MAX_ISSUE].rstrip()
-    if not text:
-        raise UsageError(f"nothing is left of {issue} without links, code and templates.", "Write the statement.")
-    return title, text
 
 
 def mining_words(report: MineReport) -> list[str]:
