@@ -141,8 +141,6 @@ def _run_mode(job: Job, scratch: Path) -> Result:
         return modes.mine(job)
     if mode == "upgrades":
         return upgrades(job)
-    if mode == "validate":
-        return modes.validate(job, scratch)
     making = mode == "baseline" and bool(inputs.candidates)
     project = project_of(inputs, job.base, scratch, needs_candidates=making or mode in _NEED_CANDIDATES)
     bot = job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS
@@ -254,7 +252,7 @@ def _give_back(inputs: Inputs, suite: str | None = None) -> None:
     """
     if os.geteuid() != 0:
         return
-    made = suite or (inputs.suite if inputs.mode in {"mine", "validate"} else None)
+    made = suite or (inputs.suite if inputs.mode == "mine" else None)
     written = (inputs.reports, inputs.cache, cache_folder(), made and inputs.workspace / made)
     owner = inputs.workspace.stat()
     for top in {Path(place).resolve() for place in written if place}:

@@ -16,7 +16,7 @@ from codegate.operations.rules import Places, real_path, relative
 from codegate.running.shards import ShardChoice, shard_choice
 
 OnInconclusive = Literal["neutral", "pass", "fail"]
-Mode = Literal["gate", "nightly", "baseline", "mine", "validate", "plan", "merge", "report", "upgrades"]
+Mode = Literal["gate", "nightly", "baseline", "mine", "plan", "merge", "report", "upgrades"]
 CommentWhen = Literal["always", "changes", "regression", "never"]
 """When a pull request gets its first comment. An existing comment is always updated."""
 

@@ -1,10 +1,9 @@
-"""The modes ``gate``, ``plan``, ``merge``, ``baseline``, ``mine`` and ``validate``."""
+"""The modes ``gate``, ``plan``, ``merge``, ``baseline`` and ``mine``."""
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import write_atomic
@@ -18,14 +17,13 @@ from codegate.github.step import Annotation, Job, Result, step_outputs, verdict_
 from codegate.github.workflow import fault_summary, notes_summary
 from codegate.mining import MineRequest
 from codegate.operations import baselines, runs, suites
-from codegate.operations.rules import Project, Skipped, project_of, real_path
+from codegate.operations.rules import Project, Skipped, real_path
 from codegate.operations.runs import Report
 from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
 from codegate.running import Progress, RunSpec
 from codegate.running.session import plan_shards
 from codegate.running.shards import shard_folders
 from codegate.sandbox import cache_folder
-from codegate.suite import PROVED
 from codegate.wording import count_of
 
 
@@ -191,32 +189,9 @@ def mine(job: Job) -> Result:
     )
     for line in suites.mining_words(report):
         job.log.log(line)
-    return _suite_result(job, ExitCode.PASS if report.problems else ExitCode.INCONCLUSIVE, suite, "mined")
-
-
-def validate(job: Job, scratch: Path) -> Result:
-    """Prove again that the suite's problems are sound."""
-    inputs = job.inputs
-    suite = project_of(inputs, job.base, scratch, needs_candidates=False).suite
-    lines = ProgressLines(job.log.log)
-    report = suites.validate(
-        suite, inputs.workspace, lambda proof: job.log.log(suites.proof_words(proof)), sandbox="docker",
-        waiting=lambda done, total, text: lines(done, total, text, important=False, waiting=True),
-    )  # fmt: skip
-    for line in suites.validation_words(report):
-        job.log.log(line)
-    if (suite / PROVED).is_file():  # people commit it: it makes runs in other sandboxes comparable
-        inputs.reports.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(suite / PROVED, inputs.reports / PROVED)
-    code = ExitCode.PASS if report.proven else ExitCode.INCONCLUSIVE
-    return _suite_result(job, ExitCode.INFRASTRUCTURE if report.faults else code, suite, "validated")
-
-
-def _suite_result(job: Job, code: ExitCode, suite: Path, word: str) -> Result:
-    workspace = job.inputs.workspace
-    path = suite.relative_to(workspace).as_posix() if suite.is_relative_to(workspace) else ""
-    kind = {ExitCode.PASS: "pass", ExitCode.INFRASTRUCTURE: "infrastructure"}.get(code, "error")
-    return Result(code, {"suite-path": path, "verdict": kind}, f"## codegate: suite {word}\n\nThe log says more.\n")
+    path = suite.relative_to(inputs.workspace).as_posix()
+    code, kind = (ExitCode.PASS, "pass") if report.problems else (ExitCode.INCONCLUSIVE, "error")
+    return Result(code, {"suite-path": path, "verdict": kind}, "## codegate: suite mined\n\nThe log says more.\n")
 
 
 def run_spec(

@@ -27,7 +27,6 @@ from codegate.suite.model import (
 )
 from codegate.suite.patch import MAX_CHANGED_BYTES, MAX_PATCH_BYTES, apply_patch, make_patch
 from codegate.suite.proved import (
-    PROVED,
     SANDBOX,
     ProvedEnvironment,
     ProvedPlace,
@@ -48,7 +47,6 @@ __all__ = [
     "EVIDENCE",
     "MAX_CHANGED_BYTES",
     "MAX_PATCH_BYTES",
-    "PROVED",
     "RECIPE",
     "SANDBOX",
     "Base",
