@@ -8,6 +8,7 @@ attributes such as ``export-ignore``, ``export-subst`` and filters change nothin
 import hashlib
 import logging
 import os
+import re
 import resource
 import select
 import selectors
@@ -51,6 +52,13 @@ _SEALED_OPTIONS: Final = (
 
 
 _COMMANDS_WITH_DIFFS: Final = frozenset({"diff", "diff-index", "diff-tree", "log", "show"})
+
+
+_REMOTE: Final = re.compile(
+    r"(?:(?P<scheme>[a-z+]+)://(?:[^@/]*@)?(?P<host>[A-Za-z0-9.-]+)(?P<port>:\d+)?/"
+    r"|(?:[^@/:]+@)?(?P<ssh>[A-Za-z0-9.-]+):/?)"
+    r"(?P<path>[A-Za-z0-9_.~-]+(?:/[A-Za-z0-9_.~-]+)+)"
+)
 
 
 class GitError(UsageError):
@@ -205,6 +213,27 @@ def user_setting(name: str, *options: str) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return os.fsdecode(done.stdout).removesuffix("\n")
+
+
+def origin_address(repository: Path) -> str:
+    """Return the address of the remote origin, or ""."""
+    try:
+        return git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
+    except GitError:
+        return ""
+
+
+def origin_place(repository: Path) -> tuple[str, str] | None:
+    """Return server and path of the remote origin, without credentials.
+
+    The server is in lower case, with the port of a web address. The path has two parts or more, such as ``owner/name``.
+    None if there is no remote origin, or if it is no server's.
+    """
+    found = _REMOTE.fullmatch(origin_address(repository).rstrip("/").removesuffix(".git"))
+    if found is None:
+        return None
+    port = found["port"] if found["scheme"] in {"http", "https"} else None
+    return f"{found['host'] or found['ssh']}{port or ''}".lower(), found["path"]
 
 
 def find_commit(repository: Path, name: str) -> str:

@@ -29,7 +29,7 @@ from codegate.suite import (
     read_commit,
     write_suite,
 )
-from codegate.suite.exchange import check_row, export_suite, read_rows
+from codegate.suite.exchange import check_row, export_suite, read_rows, repository_slug
 from codegate.suite.exchange.rows import write_rows
 from tests.kit.repository import make_repository, run_git
 from tests.suite import builders
@@ -140,6 +140,21 @@ def test_an_exported_row_has_the_twelve_fields_as_texts(tmp_path: Path, reposito
         assert apply_patch(read_commit(repository, commit), row[name]) == changes
     unit = cut_row(check_row(row, "row 1")[1], repository)
     assert (unit.parts.fix, unit.parts.hidden, unit.parts.test_files) == (fix, hidden, problem.manifest.test_files)
+
+
+@pytest.mark.parametrize(
+    ("address", "slug"),
+    [
+        ("https://gitlab.example.com/group/team/shop.git", "team/shop"),
+        ("https://git.sr.ht/~ada/shop", "local/demo"),
+        ("/srv/git/acme/shop.git", "local/demo"),
+    ],
+)
+def test_an_export_is_named_by_the_remote_on_a_server(tmp_path: Path, address: str, slug: str) -> None:
+    commit = make_repository(tmp_path / "shop", {"a.py": b"x = 1\n"})
+    run_git(tmp_path / "shop", "remote", "add", "origin", address)
+    suite = builders.suite(tmp_path / "suite", builders.problem("p-1", base=Base(commit=commit)))
+    assert repository_slug(suite, tmp_path / "shop") == slug
 
 
 def test_problems_that_a_row_cannot_hold_are_left_out(tmp_path: Path, repository: Path, commit: str) -> None:

@@ -21,9 +21,10 @@ from pydantic import AfterValidator, AliasPath, AwareDatetime, BaseModel, Before
 from codegate.durable import write_atomic
 from codegate.errors import UsageError
 from codegate.forge import DEFAULT_API, AnswerTooLarge, GitHub, GitHubError
-from codegate.mining.sources.history import MergedChange, origin_address
+from codegate.mining.sources.history import MergedChange
 from codegate.sandbox import cache_folder
 from codegate.suite.declared import mapping
+from codegate.suite.git import origin_place
 from codegate.wording import encodable
 
 Node = dict[str, Any]
@@ -37,10 +38,6 @@ _LABELS: Final = 50
 _ISSUES: Final = 10
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _SLUG: Final = re.compile(r"(?P<owner>[A-Za-z0-9][\w.-]{0,99})/(?P<name>[A-Za-z0-9_.-]{1,100})")
-_ADDRESS: Final = re.compile(
-    r"(?:[a-z+]+://(?:[^@/]*@)?(?P<host>[^/:]+)(?::\d+)?/|(?:[^@/:]+@)?(?P<scp>[^/:]+):/?)"
-    r"(?P<slug>[^/\s]+/[^/\s]+?)(?:\.git)?/?"
-)
 
 _DOCUMENT: Final = """
 query($owner: String!, $name: String!) {
@@ -228,11 +225,10 @@ class GitHubEnrichment:
 
 def find_slug(repository: Path, api_url: str = DEFAULT_API) -> str | None:
     """Return the origin's ``owner/name`` on ``api_url``'s GitHub, or None."""
-    match = _ADDRESS.fullmatch(origin_address(repository))
-    if match is None or _SLUG.fullmatch(match["slug"]) is None:
-        return None
+    server, path = origin_place(repository) or ("", "")
     host = (urlsplit(api_url).hostname or "").removeprefix("api.")
-    return match["slug"] if (match["host"] or match["scp"]).lower() in {host, f"ssh.{host}"} else None
+    known = server.partition(":")[0] in {host, f"ssh.{host}"} and _SLUG.fullmatch(path)
+    return path if known else None
 
 
 def open_forge(repository: Path, named: str) -> GitHubEnrichment:

@@ -25,12 +25,8 @@ from codegate.mining.sources.messages import (
 )
 from codegate.mining.sources.pulls import MainlineCommit, match_pulls, read_pull_heads
 from codegate.suite import GitError, git, repository_path
+from codegate.suite.git import origin_address, origin_place
 
-_REMOTE: Final = re.compile(
-    r"(?:https?://(?:[^@/]*@)?(?P<host>[A-Za-z0-9.-]+)(?P<port>:\d+)?/"
-    r"|(?:ssh://)?[^@/:]+@(?P<ssh>[A-Za-z0-9.-]+)(?::\d+/|[:/]))"
-    r"(?P<path>[A-Za-z0-9_.~-]+(?:/[A-Za-z0-9_.~-]+)+)"
-)
 _DEPTH: Final = 100
 MESSAGE_CHARACTERS: Final = 1 << 16
 """Most characters that are read of a message; longer messages are machine-made."""
@@ -377,13 +373,5 @@ def project_name(repository: Path) -> str:
 
 def project_page(repository: Path) -> str | None:
     """Return the origin's web address without credentials, or None."""
-    found = _REMOTE.fullmatch(origin_address(repository).rstrip("/").removesuffix(".git"))
-    return f"https://{(found['host'] or found['ssh']).lower()}{found['port'] or ''}/{found['path']}" if found else None
-
-
-def origin_address(repository: Path) -> str:
-    """Return the address of the remote origin, or ""."""
-    try:
-        return git(repository, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
-    except GitError:
-        return ""
+    found = origin_place(repository)
+    return f"https://{found[0]}/{found[1]}" if found is not None else None

@@ -8,12 +8,11 @@ from typing import Final
 from codegate.errors import UsageError
 from codegate.suite.exchange.rows import write_rows
 from codegate.suite.exchange.swebench import export_row, instance_ids
-from codegate.suite.git import GitError, git
+from codegate.suite.git import origin_place
 from codegate.suite.loaded import Suite
 from codegate.suite.repository import find_repository, load_base
 
 _SLUG: Final = re.compile(r"[\w.-]+/[\w.-]+")
-_REMOTE: Final = re.compile(r"[:/](?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?$")
 
 
 @dataclass
@@ -67,10 +66,10 @@ def export_suite(suite: Suite, out: Path, repository: Path | None = None, slug: 
 
 
 def repository_slug(suite: Suite, repository: Path | None) -> str:
-    """Return ``owner/name`` of the remote ``origin``, else ``local/<suite>``."""
+    """Return ``owner/name`` of the remote origin, else ``local/<suite>``."""
     try:
-        address = git(find_repository(suite, repository), "config", "--get", "remote.origin.url").decode("utf-8")
-        found = _REMOTE.search(address.strip())
-    except (GitError, UsageError, UnicodeDecodeError):
-        found = None
-    return f"{found['owner']}/{found['name']}" if found else f"local/{suite.name}"
+        _, path = origin_place(find_repository(suite, repository)) or ("", "")
+    except UsageError:
+        path = ""
+    slug = "/".join(path.split("/")[-2:])
+    return slug if _SLUG.fullmatch(slug) else f"local/{suite.name}"
