@@ -11,6 +11,7 @@ from typing import Final
 from codegate.environments.indirect import ASSIGNED, ELSEWHERE, indirect_texts, path_below
 from codegate.environments.recipe import Recipe, split_module_flag
 from codegate.environments.steps import QUOTED, STRUCTURE, one_line_each, shorten
+from codegate.environments.variables import VENV
 from codegate.suite import Tree
 
 _DEEPEST: Final = 5  # levels of scripts and targets that call each other
@@ -162,13 +163,14 @@ class Commands:
 
         An unknown variable becomes empty, and ``left_out`` gets a note on it.
         """
+        known = {"VIRTUAL_ENV": VENV, **self.env}
 
         def value(match: re.Match[str]) -> str:
             name = match[2] or match[4]
             if match[0].startswith("'"):
                 return match[0]
-            if name in self.env:
-                return self.env[name]
+            if name in known:
+                return known[name]
             if match[3] is None and not (name or "").isdigit() and name not in {"@", "*"}:
                 left_out.append(f"`{shorten(match[0])}` has no value here")
             return match[3] or ""

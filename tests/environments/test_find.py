@@ -612,6 +612,7 @@ def test_tox_installs_into_the_recipes_own_environment(files: dict[str, str], te
     own += "".join(f" -x {one}.env_dir=${{VIRTUAL_ENV:?}} -x {one}.package=editable" for one in sections)
     assert [text.splitlines()[0] for text in found.recipe.setup] == ["pip install tox", own]
     assert (found.recipe.tests, found.recipe.env) == (tests, env)
+    assert not any("VIRTUAL_ENV" in note for note in found.left_out), "a build sets it"
 
 
 @pytest.mark.parametrize("options", ["-e unit,lint", "-eunit", "-e=unit", "-re unit"])
