@@ -6,7 +6,6 @@
 
 from codegate.candidates.conversation import (
     NO_USAGE,
-    AgentPrompt,
     CallRecord,
     Completion,
     ListedModel,
@@ -37,7 +36,6 @@ from codegate.candidates.spec import CandidateSpec, SolverName, parse_candidate
 __all__ = [
     "EXAMPLE_CANDIDATE",
     "NO_USAGE",
-    "AgentPrompt",
     "CallRecord",
     "CandidateSpec",
     "Completion",

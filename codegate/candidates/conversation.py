@@ -7,19 +7,12 @@ from typing import Annotated, Any, Final, Literal, Protocol, runtime_checkable
 
 from pydantic import Field, StringConstraints, model_validator
 
-from codegate.durable import digest
 from codegate.errors import ExitCode, InfrastructureError
 from codegate.strict import Strict
 
 DEFAULT_OUTPUT_TOKENS: Final = 32_000
 """Output limit of a candidate that sets none: enough for a reasoning model, and accepted by all of Anthropic's models
 since 2025, for which a limit is required."""
-
-
-SYSTEM: Final = "system prompt"
-TOOL: Final = "tool "
-"""``SYSTEM`` is the name of a part of an ``AgentPrompt``. ``TOOL`` begins the names of the others; a tool's name
-follows."""
 
 
 class Sampling(Strict):
@@ -88,43 +81,6 @@ class Message(Strict):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     reasoning: tuple[dict[str, Any], ...] = Field(default=(), exclude=True, repr=False)
-
-
-class AgentPrompt(Strict):
-    """An agent's system prompt and tools, common to its attempts.
-
-    Lines that differ between two attempts depend on the problem or the run, not on the agent, and are left out. A
-    single attempt does not show which lines differ, so ``digests`` is empty then.
-
-    Attributes:
-        attempts: number of attempts that were compared.
-        parts: the lines of the system prompt (key ``SYSTEM``) and of each tool's definition (key ``TOOL`` and its
-            name).
-    """
-
-    attempts: int = Field(default=1, ge=1)
-    parts: dict[str, tuple[str, ...]]
-
-    def shared(self, other: "AgentPrompt") -> "AgentPrompt":
-        """Return the prompt with only the lines common to both.
-
-        If only one prompt has tools, that prompt is returned, because the attempts behind the other prompt ended before
-        they offered tools.
-        """
-        mine, theirs = (bool(prompt.parts.keys() - {SYSTEM}) for prompt in (self, other))
-        if mine != theirs:
-            return self if mine else other
-        alike = {name: (lines, set(other.parts[name])) for name, lines in self.parts.items() if name in other.parts}
-        return AgentPrompt(
-            attempts=self.attempts + other.attempts,
-            parts={name: tuple(line for line in lines if line in known) for name, (lines, known) in alike.items()},
-        )
-
-    def digests(self) -> dict[str, str]:
-        """Return the digest of each part's lines; {} if unknown."""
-        # Lines are sorted and deduplicated, because their order depends on which attempt ended first.
-        digests = {name: digest(sorted(set(lines)))[:16] for name, lines in self.parts.items()}
-        return digests if self.attempts > 1 else {}
 
 
 class Usage(Strict):

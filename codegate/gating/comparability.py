@@ -4,14 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codegate.candidates.conversation import SYSTEM, TOOL
 from codegate.candidates.harness import HARNESS_SEPARATOR
 from codegate.errors import UsageError
 from codegate.gating.policy import Compared
 from codegate.gating.samples import CandidateSamples
 from codegate.gating.verdict import Exclusion, Mismatch
 from codegate.suite import SANDBOX, is_place_field
-from codegate.wording import join_first
 
 ABSENT = "(absent)"
 """Value in a ``Mismatch`` for a field that baseline or candidate lacks."""
@@ -31,13 +29,6 @@ HARNESS: Final = "harness"
 PACKAGES: Final = "packages of the agent"
 """Field of a ``Mismatch`` with the installed package versions. On another day one recipe can install newer
 dependencies."""
-
-SYSTEM_PROMPT: Final = "system prompt of the agent"
-TOOLS: Final = "tools of the agent"
-"""``SYSTEM_PROMPT`` and ``TOOLS`` are fields of a ``Mismatch``. The agent's maker can change both between versions."""
-
-_MOST_NAME: Final = 60
-"""Most characters shown of a tool's name, because an agent can send any name."""
 
 _MODEL: Final = frozenset({"provider", "model", "base_url"})
 """Settings that name the model and its address."""
@@ -90,8 +81,6 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
     if baseline.packages and not {*candidate.packages} <= {*baseline.packages}:
         old, new = (", ".join(side.packages) for side in (baseline, candidate))
         allowed.append(Mismatch(field=PACKAGES, baseline=old, candidate=new))
-    if settings[0].get(HARNESS) == settings[1].get(HARNESS):  # another harness changes the prompts
-        allowed += _prompts_that_differ(baseline.agent_prompt, candidate.agent_prompt)
     there, here = baseline.problem_digests, candidate.problem_digests
     controlled = (name for name in sorted(there) if there[name] == candidate.plain.get(name) != here.get(name))
     return Differences(must, (*conditions.changes, *allowed), conditions.unproved, tuple(controlled))
@@ -101,21 +90,6 @@ def _parts_that_differ(harness: Mismatch) -> Mismatch:
     sides = [set(side.split(HARNESS_SEPARATOR)) for side in (harness.baseline, harness.candidate)]
     old, new = (HARNESS_SEPARATOR.join(sorted(a - b)) for a, b in (sides, reversed(sides)))
     return Mismatch(field=HARNESS, baseline=old or "none", candidate=new or "none")
-
-
-def _prompts_that_differ(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Mismatch, ...]:
-    parts = _unequal(old, new, "") if old and new else ()
-    system = tuple(one.model_copy(update={"field": SYSTEM_PROMPT}) for one in parts if one.field == SYSTEM)
-    tools = [
-        f"{'' if one.baseline and one.candidate else '-' if one.baseline else '+'}"
-        f"{one.field.removeprefix(TOOL)[:_MOST_NAME]}{' changed' if one.baseline and one.candidate else ''}"
-        for one in parts
-        if one.field != SYSTEM
-    ]
-    if not tools:
-        return system
-    left, right = (str(len(side.keys() - {SYSTEM})) for side in (old, new))
-    return (*system, Mismatch(field=TOOLS, baseline=left, candidate=f"{right} ({join_first(tools)})"))
 
 
 def changed_model_warning(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:

@@ -271,14 +271,11 @@ def _joined(left: CandidateSamples, right: CandidateSamples, left_name: str, rig
             "them with `codegate baseline pin --replace`.",
         )
     samples = {problem: left.samples[problem] + right.samples[problem] for problem in left.samples}
-    prompt = right.agent_prompt or left.agent_prompt
     return right.model_copy(
         update={
             "samples": samples,
             "excluded": {**left.excluded, **right.excluded},
             "packages": tuple(sorted({*left.packages, *right.packages})),
-            # If both sets have prompts and these differ, the prompt of the joined set is unknown.
-            "agent_prompt": prompt if left.agent_prompt in ({}, prompt) else {},
         }
     )
 

@@ -39,7 +39,7 @@ class CandidateSamples(Strict):
         clusters: pull request of each problem; a problem that is not named here is independent of all others.
         plain: digests without controls, by problem id, of problems with controls; only of a run, not of a baseline.
         packages: a digest for each set of package versions that was installed for the candidate's agent.
-        agent_prompt: digests of the agent's system prompt and of each tool, by part; {} if unknown.
+        agent_prompt: unused; older baselines have it, and their digests cover it.
         limits: advice to raise a limit, by failure class or fault; only of a run, not of a baseline.
     """
 

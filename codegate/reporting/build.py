@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from codegate.candidates import AgentPrompt, CandidateSpec, names_one_model
+from codegate.candidates import CandidateSpec, names_one_model
 from codegate.candidates.agents import agent_named, harness_parts
 from codegate.candidates.harness import Harness
 from codegate.errors import UsageError
@@ -17,7 +17,7 @@ from codegate.reporting.correctness import Samples, common_k, correctness, grade
 from codegate.reporting.evidence import NO_EVIDENCE, Evidence
 from codegate.reporting.figures import dollars
 from codegate.reporting.measures import Measures, ReportTerms, graded_samples, measure
-from codegate.reporting.plain import one_line, plain
+from codegate.reporting.plain import one_line
 from codegate.reporting.problems import FEW, MOST_LISTED, TextBudget, problem_view
 from codegate.reporting.sweep import Sweep, sweep_of
 from codegate.reporting.view import BaselineView, CandidateView, FaultCount, JudgeCounts, ReportView, RunView
@@ -31,7 +31,6 @@ _VERBATIM = 0.8  # share of the fix's distinctive lines in an answer; see codega
 _TOLD = 0.5  # share of these lines in a harness, where none is expected
 _TRANSCRIPT_ROOM = 8_000_000  # characters of conversations, which must not crowd out patches and outputs
 _DIFFERENCE_LINES: Final = 400
-_PROMPT_ROOM: Final = 200_000  # characters of agents' prompts
 _DIFFERENCE_HEADERS: Final = ("diff --git ", "index ", "new file", "deleted file", "--- /dev/null", "+++ /dev/null")
 
 
@@ -194,7 +193,6 @@ def _candidate(
         judged=judged,
         refused=_refused(everything),
         harness=_harness_use(spec, everything),
-        agent_prompt=_agent_prompt(run.agents.get(spec.key())),
         harness_changes=harness_diff(evidence.harness, spec.harness) if evidence.baseline is not None else (),
     )
 
@@ -340,18 +338,6 @@ def _harness_use(spec: CandidateSpec, outcomes: Iterable[Outcome]) -> str:
     unused = [one_line(name) for name in parts if name not in used]
     never = f"; never: {join_first(unused)}" if unused else ""
     return f"Harness: {len(parts) - len(unused)} of {count_of(len(parts), 'part')} used{never}"
-
-
-def _agent_prompt(prompt: AgentPrompt | None) -> str:
-    if prompt is None:
-        return ""
-    digests = prompt.digests()
-    text = "\n\n".join(
-        "\n".join((f"== {name}, {digests.get(name, 'one attempt')}", *lines)) for name, lines in prompt.parts.items()
-    )
-    rest = f"\n{len(text) - _PROMPT_ROOM:,} more characters" if len(text) > _PROMPT_ROOM else ""
-    alike = f"Lines that {count_of(prompt.attempts, 'attempt')} sent alike"
-    return f"{alike}\n\n{plain(text[:_PROMPT_ROOM])}{rest}"
 
 
 def harness_diff(before: Harness | None, after: Harness | None) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from codegate.candidates.harness import changed_paths
 from codegate.gating import Verdict
-from codegate.gating.comparability import HARNESS, TOOLS
+from codegate.gating.comparability import HARNESS
 from codegate.gating.estimates import Difference, Estimate
 from codegate.gating.verdict import Mismatch
 from codegate.reporting.view import BehaviourView, CandidateView, Cell, ReportView
@@ -195,8 +195,7 @@ def detectable(verdict: Verdict) -> Figure:
 def _change(one: Mismatch) -> str:
     if one.field == HARNESS and (paths := changed_paths(one.baseline, one.candidate)):
         return f"{HARNESS}: {join_first(paths, _FEW)}"
-    candidate = one.candidate if one.field == TOOLS else _brief(one.candidate)  # short: it names only a few tools
-    return f"{one.field} {_brief(one.baseline)} → {candidate}"
+    return f"{one.field} {_brief(one.baseline)} → {_brief(one.candidate)}"
 
 
 def _brief(value: str) -> str:

@@ -180,7 +180,6 @@ class CandidateView:
         refused: parts of its agent's requests that the gateway did not pass on, with counts.
         harness: text with the number of used harness parts and the names of unused parts; empty without a harness.
         harness_changes: the difference from the baseline's harness, as lines of a unified diff.
-        agent_prompt: the system prompt and tools common to all of its attempts, with digests; empty if unknown.
     """
 
     key: str
@@ -199,7 +198,6 @@ class CandidateView:
     refused: tuple[tuple[str, int], ...] = ()
     harness: str = ""
     harness_changes: tuple[str, ...] = ()
-    agent_prompt: str = ""
 
 
 @dataclass(frozen=True)

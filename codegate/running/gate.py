@@ -67,7 +67,6 @@ def candidate_samples(run: Run, candidate: CandidateSpec) -> CandidateSamples:
         problem_digests=run.manifest.problems,
         excluded=run.manifest.excluded,
         clusters=run.manifest.clusters,
-        agent_prompt=run.agents[key].digests() if (key := candidate.key()) in run.agents else {},
         packages=tuple(sorted({agent.lock for agent in agents if agent.lock is not None})),
         limits=limit_advice(candidate, outcomes.values()),
         tags={

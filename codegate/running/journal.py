@@ -1,9 +1,8 @@
 """The folder that records a run, for resuming and reports.
 
-It holds ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/``, ``agents/``,
-``sandbox.json`` and ``soundness.json``. An attempt is written before it is graded, because it was paid for; outcomes
-are appended, one fsynced line each. A crash loses at most the outcome in progress, and a resumed run repeats no
-finished one.
+It holds ``run.json``, ``outcomes.jsonl``, ``calls.log``, ``transcripts/``, ``problems/``, ``sandbox.json`` and
+``soundness.json``. An attempt is written before it is graded, because it was paid for; outcomes are appended, one
+fsynced line each. A crash loses at most the outcome in progress, and a resumed run repeats no finished one.
 """
 
 import fcntl
@@ -18,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from codegate.candidates import AgentPrompt, Redactor
+from codegate.candidates import Redactor
 from codegate.durable import append_line, drop_torn_line, write_atomic
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.running.call_log import CALLS, CallLog, Spending
@@ -55,23 +54,17 @@ ANSWERS: Final = "answers.jsonl"
 """Predictions file of a run that calls no model."""
 _TRANSCRIPTS: Final = "transcripts"
 _PROBLEMS: Final = "problems"
-_AGENTS: Final = "agents"
 _PAID: Final = ".answers"
 _SANDBOX: Final = "sandbox.json"
 _SOUNDNESS: Final = "soundness.json"
-_MADE: Final = (OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _AGENTS, _SANDBOX, _SOUNDNESS, CONFIRMATION)
+_MADE: Final = (OUTCOMES, CALLS, _TRANSCRIPTS, _PROBLEMS, _SANDBOX, _SOUNDNESS, CONFIRMATION)
 """Names in a run's folder that exist once the run has begun."""
 _PART: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 RUN_FILES: Final = re.compile(
     rf"(?:{CONFIRMATION}/)?(?:run\.json|outcomes\.jsonl|calls\.log|answers\.jsonl|sandbox\.json|soundness\.json"
-    rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.(?:json|answers)|(?:problems|agents)/{_PART}\.json)"
+    rf"|transcripts/{_PART}/{_PART}\.[0-9]{{1,3}}\.(?:json|answers)|problems/{_PART}\.json)"
 )
 """Pattern of the files in a run's folder from which the run is resumed."""
-
-
-def _is_there(path: Path) -> bool:
-    """Return whether ``path`` exists, and its folder is no link."""
-    return not path.parent.is_symlink() and os.path.lexists(path)
 
 
 class Journal:
@@ -123,7 +116,7 @@ class Journal:
         another process may hold the lock by then.
         """
         for name, kind in ((OUTCOMES, stat.S_ISREG), (CALLS, stat.S_ISREG), (_TRANSCRIPTS, stat.S_ISDIR),
-                           (_PROBLEMS, stat.S_ISDIR), (_AGENTS, stat.S_ISDIR)):  # fmt: skip
+                           (_PROBLEMS, stat.S_ISDIR)):  # fmt: skip
             _check_kind(self.folder / name, kind)
         try:
             descriptor = os.open(self.folder / MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
@@ -254,9 +247,7 @@ class Journal:
         with self._open_for_writing():
             if path.parent.is_symlink():
                 raise UsageError(f"{path.parent} is a symbolic link; runs hold none.", "Remove it.")
-            write_atomic(path, json_text(attempt.model_copy(update={"prompt": None})).encode("ascii"))
-            if attempt.prompt is not None:
-                self.write_agent(attempt.candidate, attempt.prompt)
+            write_atomic(path, json_text(attempt).encode("ascii"))
         path.with_suffix(_PAID).unlink(missing_ok=True)
 
     def write_problem(self, name: str, record: ProblemRecord) -> None:
@@ -267,22 +258,9 @@ class Journal:
     def read_problem(self, name: str) -> ProblemRecord | None:
         """Return a problem's recorded statement and fix, or None."""
         path = self._problem(name)
-        return read_json(path, ProblemRecord, MAX_PROBLEM_BYTES) if _is_there(path) else None
-
-    def write_agent(self, candidate: str, prompt: AgentPrompt) -> None:
-        """Record the system prompt and tools of a candidate's agent.
-
-        If there is an earlier record, only the parts common to both records are kept.
-        """
-        with self._open_for_writing():
-            before = self.read_agent(candidate)
-            kept = before.shared(prompt) if before is not None else prompt
-            write_atomic(self._agent(candidate), json_text(kept).encode("ascii"))
-
-    def read_agent(self, candidate: str) -> AgentPrompt | None:
-        """Return an agent's recorded system prompt and tools, or None."""
-        path = self._agent(candidate)
-        return read_json(path, AgentPrompt, MAX_TRANSCRIPT_BYTES) if _is_there(path) else None
+        if path.parent.is_symlink() or not os.path.lexists(path):
+            return None
+        return read_json(path, ProblemRecord, MAX_PROBLEM_BYTES)
 
     def paid_answers(self, candidate: str, problem: str, sample: int, redactor: Redactor) -> PaidAnswers:
         """Return the stored answers that an unfinished attempt paid for.
@@ -347,12 +325,10 @@ class Journal:
         unsound = {name: reason for name, reason in record.problems.items() if reason} if record else {}
         manifest = self.manifest.without(unsound)
         outcomes = tuple(outcome for outcome in self.outcomes() if outcome.problem in manifest.problems)
-        agents = {key: self.read_agent(key) for key in (candidate.key() for candidate in manifest.candidates)}
         return Run(
             manifest=manifest,
             outcomes=outcomes,
             assurances=self.assurances(),
-            agents={key: prompt for key, prompt in agents.items() if prompt is not None},
         )
 
     @property
@@ -368,9 +344,6 @@ class Journal:
 
     def _transcript(self, candidate: str, problem: str, sample: int) -> Path:
         return self.folder / _TRANSCRIPTS / _usable(candidate) / f"{_usable(problem)}.{sample}.json"
-
-    def _agent(self, candidate: str) -> Path:
-        return self.folder / _AGENTS / f"{_usable(candidate)}.json"
 
     def _problem(self, name: str) -> Path:
         return self.folder / _PROBLEMS / f"{_usable(name)}.json"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from codegate.candidates import AgentPrompt, CandidateSpec
+from codegate.candidates import CandidateSpec
 from codegate.durable import digest, write_atomic
 from codegate.gating import QUARANTINED
 from codegate.gating.policy import MAX_LOOKS
@@ -305,7 +305,7 @@ class Run(BaseModel):
     """A run as read from its folder.
 
     A run has one outcome per (candidate, problem, sample). ``confirmation`` is the run that sampled the pinned model
-    again after a regression, if any. ``agents`` has agents' system prompts and tools by candidate key.
+    again after a regression, if any.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -313,7 +313,6 @@ class Run(BaseModel):
     manifest: RunManifest
     outcomes: tuple[Outcome, ...]
     assurances: tuple[Assurance, ...] = ()
-    agents: Mapping[str, AgentPrompt] = {}
     confirmation: "Run | None" = None
 
     def of(self, candidate: str) -> tuple[Outcome, ...]:

@@ -329,9 +329,6 @@ def _write(folder: Path, whole: RunManifest, parts: Sequence[_Part], soundness: 
             merged.record_assurances(assurances)
         for part in parts:
             merged.calls.append_log(part.journal.calls)
-            for candidate in whole.candidates:
-                if (prompt := part.journal.read_agent(candidate.key())) is not None:
-                    merged.write_agent(candidate.key(), prompt)
             for name in part.journal.manifest.problems:
                 if (record := part.journal.read_problem(name)) is not None:
                     merged.write_problem(name, record)

@@ -155,7 +155,6 @@ def agent_attempt(
         tool_calls=sum(len(completion.tool_calls) for completion in completions),
         tool_seconds=max(0.0, done.wall_seconds - called),
         messages=gateway.conversation,
-        prompt=gateway.prompt,
         agent=AgentRecord(
             exit_code=done.exit_code,
             ended_by=ended_by,

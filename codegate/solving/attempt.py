@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from codegate.candidates import NO_USAGE, AgentPrompt, CallRecord, Completion, Message, ToolSpec, Usage
+from codegate.candidates import NO_USAGE, CallRecord, Completion, Message, ToolSpec, Usage
 from codegate.durable import digest
 from codegate.strict import Strict
 
@@ -99,7 +99,6 @@ class Attempt(AttemptSummary):
         tests: unified diff of the test files that an agent or a tool loop changed; they do not go to grading.
         messages: the transcript, in order.
         calls: the answered model calls; none without a model.
-        prompt: what an agent sent as system prompt and tools; a run keeps it once for each candidate.
     """
 
     problem: str
@@ -108,7 +107,6 @@ class Attempt(AttemptSummary):
     tests: str = Field(default="", exclude_if=lambda tests: not tests)
     messages: tuple[Message, ...] = ()
     calls: tuple[CallRecord, ...] = ()
-    prompt: AgentPrompt | None = Field(default=None, exclude_if=lambda prompt: prompt is None)
 
     @property
     def last_answer(self) -> Message | None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import platform
 import shutil
 import socket
 import threading
@@ -10,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -212,53 +210,6 @@ def test_the_official_client_talks_to_the_model(protocol: str, *, stream: bool) 
         assert not keys
         assert all(CANARY in str(dict(each.headers)) for each in opened.model.requests)
         assert not opened.gateway.refused
-
-
-def _asked(protocol: str, system: str, tools: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a request with a system prompt and tools, as agents of the protocol send them."""
-    if protocol == "messages":
-        return {"messages": [{"role": "user", "content": "x"}, {"role": "system", "content": system}], "tools": tools}
-    if protocol == "responses":  # Codex, for the models of its catalogue
-        item = {"type": "additional_tools", "tools": [{"type": "function", **tool} for tool in tools]}
-        return {"instructions": system, "input": [*([item] if tools else []), {"role": "user", "content": "x"}]}
-    messages = [{"role": "developer", "content": system}, {"role": "user", "content": "x"}]
-    return {"messages": messages, "tools": [{"type": "function", "function": tool} for tool in tools]}
-
-
-@pytest.mark.parametrize("protocol", CLIENTS)
-def test_the_first_request_with_tools_shows_system_prompt_and_tools(protocol: str) -> None:
-    now = datetime.now(UTC)
-    days = [f"Today: {now:%Y-%m-%d}", f"Today: {now:%a %b} {now.day} {now.year}", f"({now.month}/{now.day}/{now.year})"]
-    days += [f"{now:%A, %B} {now.day}, {now.year}", f"{now:%d %b %Y}", f"{now:%d.%m.%Y}", f"log-{now:%Y%m%d}T120000Z"]
-    days += [f"{now:%a %b} {now.day:2} 20:03:06 UTC {now.year}", f"{now:%B} {now.day}th, {now.year}"]
-    other = f"{now.year}-{now.month:02}-{now.day % 28 + 1:02}"
-    kept = ["Most: 30 lines, as of 2020.", f"v1.{now.day} of {other}", f"v{now.month}.{now.day}, since {now.year}"]
-    lines = ["Be brief.", *days, f"Kernel {platform.release()}", f"You are {MODEL}.", *kept]
-    tool = {"name": "look", "description": "Look.\nTwice."}
-    with door(protocol) as opened:
-        path = f"/v1{PROTOCOLS[protocol].path}"
-        for system, tools in (("Make a title.", []), ("\n".join(lines), [tool]), ("Other.", [{"name": "told"}])):
-            opened.post(path, {"model": MODEL, "max_tokens": 9, **_asked(protocol, system, tools)})
-        prompt = opened.gateway.prompt
-    assert prompt is not None
-    assert prompt.parts["system prompt"] == ("Be brief.", *kept)
-    assert [name for name in prompt.parts if name != "system prompt"] == ["tool look"]
-    assert any(line.endswith("Look.") for line in prompt.parts["tool look"])
-    assert any(line.startswith("Twice.") for line in prompt.parts["tool look"])
-
-
-def test_a_system_prompt_of_any_size_and_tools_of_any_name_are_bounded() -> None:
-    names = ["\x1b[2J\n::error::" * 50, ["x"], {}, *map(str, range(400))]
-    tools = [{"type": "function", "function": {"name": name, "description": "x" * 200_000}} for name in names[:20]]
-    tools += [{"type": "function", "function": {"name": name}} for name in names[20:]]
-    with door("chat") as opened:
-        asked = {"model": MODEL, "messages": [{"role": "system", "content": "y\n" * 200_000}], "tools": tools}
-        opened.post("/v1/chat/completions", asked)
-        prompt = opened.gateway.prompt
-    assert prompt is not None
-    assert len(prompt.parts) <= 201
-    assert sum(len(line) for lines in prompt.parts.values() for line in lines) <= 1_000_000
-    assert all(name.isprintable() and len(name) < 1000 for name in prompt.parts)
 
 
 ASKED = {"model": MODEL, "messages": [{"role": "user", "content": "x"}]}

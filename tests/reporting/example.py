@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from codegate.candidates import AgentPrompt, CandidateSpec, Message, Prices, Usage
+from codegate.candidates import CandidateSpec, Message, Prices, Usage
 from codegate.gating import CandidateSamples, GatePolicy, Sample, Verdict, compare
 from codegate.grading import Behaviour, Grade, TestResult
 from codegate.grading.grade import LintResult
@@ -121,13 +121,6 @@ def run_of(
             for problem, found in entries.items()
             for sample, result in enumerate(found)
         ),
-        agents={
-            spec.key(): AgentPrompt(
-                attempts=samples + 1,
-                parts={"system prompt": (f"You fix bugs.{text}",), f"tool {name}{text}": (f'"description": "{text}"',)},
-            )
-            for name, spec in specs.items()
-        },
     )
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codegate.candidates import AgentPrompt
 from codegate.reporting import render_html
-from codegate.reporting.build import build_view
 from codegate.reporting.html import interval_plot, row_tags
 from codegate.reporting.page import diff_lines
 from tests.reporting.example import example, example_view
@@ -198,19 +196,3 @@ def test_a_browser_runs_our_script_and_nothing_else(
     assert attempt is not None
     assert attempt[0].count("<h4>Reference fix</h4>") == done.stdout.count("<h4>Reference fix</h4>") == 1
     assert "Content Security Policy" not in done.stderr
-
-
-def test_the_prompt_of_an_agent_is_folded_escaped_and_bounded() -> None:
-    run, _ = example()
-    hostile = AgentPrompt(
-        attempts=2, parts={"system prompt": ("<script>x</script>",), "tool a": ("{{ 7 * 7 }}\x1b[2J", "y" * 300_000)}
-    )
-    page = render_html(build_view([run.model_copy(update={"agents": {run.manifest.candidates[0].key(): hostile}})]))
-    folded = page.partition('<details class="fold card"><summary><h2 id="agent-1">')[2].partition("</details>")[0]
-    assert "Lines that 2 attempts sent alike" in folded
-    assert "&lt;script&gt;x&lt;/script&gt;" in folded
-    assert "{{ 7 * 7 }}y" not in folded
-    assert "{{ 7 * 7 }}\n" in folded
-    assert 200_000 < len(folded) < 201_000
-    assert "more characters" in folded
-    assert "agent-2" not in page

@@ -1,10 +1,9 @@
 """A shared run made by hand: its plan, its shards' folders, and the same run as one machine makes it."""
 
 from collections.abc import Iterable
-from functools import reduce
 from pathlib import Path
 
-from codegate.candidates import AgentPrompt, CandidateSpec, Message
+from codegate.candidates import CandidateSpec, Message
 from codegate.running import Journal, Outcome, RunManifest
 from codegate.running.outcome import ProblemRecord, json_text
 from codegate.running.shards import plan_parts, shard_choice, shard_manifest
@@ -73,10 +72,6 @@ def write(folder: Path, plan: RunManifest, done: Iterable[Key] | None = None) ->
     (folder / "problems").mkdir()
     for name in plan.problems:
         (folder / "problems" / f"{name}.json").write_text(json_text(ProblemRecord(statement=f"# {name}", fix="+x\n")))
-    (folder / "agents").mkdir()
-    for spec in plan.candidates:
-        said = [AgentPrompt(parts={"system prompt": (spec.key(), name)}) for name, _ in plan.planned()]
-        (folder / "agents" / f"{spec.key()}.json").write_text(json_text(reduce(AgentPrompt.shared, said)))
     (folder / "outcomes.jsonl").write_text("".join(lines))
     (folder / "calls.log").write_text(f"call {SPECS[0].key()} 0.01\n" * len(lines))
     return folder

@@ -42,22 +42,6 @@ def spec(model: ScriptedModel, **changes: Any) -> CandidateSpec:
     )  # fmt: skip
 
 
-def test_what_an_agent_sent_is_recorded_once_and_without_keys(
-    own_suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    secret = "canary-Zq7Lw2Xv9Rt4Bn8Kp1"
-    monkeypatch.setenv("OTHER_TOKEN", secret)
-    said = f'{{"role": "system", "content": bytes({list(secret.encode())}).decode() + "\\nBe brief."}}'
-    with ScriptedModel(play) as model:
-        candidate = spec(model, command=["{python}", "-c", AGENT.replace('[{"role"', f'[{said}, {{"role"', 1)])
-        run = run_here(only(own_suite, "double", "half"), tmp_path / "run", candidate)
-    prompt = run.agents[candidate.key()]
-    assert prompt.attempts == 2
-    assert prompt.parts["system prompt"] == ("[redacted]", "Be brief.")
-    assert prompt.parts.keys() == {"system prompt", "tool bash"}
-    assert all(secret not in path.read_text() for path in (tmp_path / "run").glob("[at]*/**/*.json"))
-
-
 @pytest.mark.requirement("C8")
 def test_agents_solve_the_suite_and_together_never_exceed_a_budget(suite: Suite, tmp_path: Path) -> None:
     # 1000 input and 50 output tokens a call: one cent; the worst case of a call is below ten.

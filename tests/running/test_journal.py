@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from codegate.candidates import AgentPrompt, CandidateSpec, Message
+from codegate.candidates import CandidateSpec, Message
 from codegate.errors import InfrastructureError, Interrupted, UsageError
 from codegate.running import Journal, Outcome, RunOptions, candidate_samples, load_run
 from codegate.running.call_log import Spending
@@ -53,37 +53,6 @@ def test_what_is_written_is_read(journal: Journal) -> None:
     run = load_run(journal.folder)
     assert run.manifest == journal.manifest
     assert run.outcomes == outcomes
-
-
-def test_what_attempts_of_an_agent_sent_alike_is_kept_once(journal: Journal) -> None:
-    both = [
-        attempt(problem=name).model_copy(
-            update={"prompt": AgentPrompt(parts={"system prompt": ("Be brief.", f"Bug {name}"), "tool look": ("{}",)})}
-        )
-        for name in ("p-1", "p-2")
-    ]
-    with journal.writing():
-        journal.write_attempt(both[0])
-        alone = journal.load().agents[SPECS[0].key()]
-        journal.write_attempt(both[1])
-    kept = journal.load().agents[SPECS[0].key()]
-    assert (kept.attempts, kept.parts) == (2, {"system prompt": ("Be brief.",), "tool look": ("{}",)})
-    assert alone.digests() == {}
-    assert kept.digests().keys() == kept.parts.keys()
-    assert journal.read_attempt(SPECS[0].key(), "p-1", 0) == both[0].model_copy(update={"prompt": None})
-    assert candidate_samples(journal.load(), SPECS[0]).agent_prompt == kept.digests()
-    assert candidate_samples(journal.load(), SPECS[1]).agent_prompt == {}
-
-
-@pytest.mark.parametrize("title", [0, 1, 2])
-def test_an_attempt_that_ended_before_it_offered_tools_takes_none_from_others(journal: Journal, title: int) -> None:
-    made = [AgentPrompt(parts={"system prompt": ("Be brief.",), "tool look": ("{}",)}) for _ in range(2)]
-    made.insert(title, AgentPrompt(parts={"system prompt": ("Make a title.",)}))
-    with journal.writing():
-        for prompt in made:
-            journal.write_agent(SPECS[0].key(), prompt)
-    kept = journal.load().agents[SPECS[0].key()]
-    assert kept == AgentPrompt(attempts=2, parts=made[title - 1].parts)
 
 
 def test_an_outcome_keeps_the_answers_that_faults_took_before_it(journal: Journal) -> None:
@@ -314,7 +283,7 @@ def test_a_count_of_calls_that_is_none_is_refused(journal: Journal) -> None:
         journal.calls.spending()
 
 
-@pytest.mark.parametrize("name", ["outcomes.jsonl", "calls.log", "transcripts", "agents"])
+@pytest.mark.parametrize("name", ["outcomes.jsonl", "calls.log", "transcripts", "problems"])
 @pytest.mark.parametrize("kind", ["fifo", "other", "device", "link"])
 def test_what_is_no_file_of_a_run_is_named_and_neither_waited_for_nor_written_through(
     journal: Journal, tmp_path: Path, name: str, kind: str

@@ -3,11 +3,10 @@
 import dataclasses
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from codegate.candidates import AgentPrompt, CandidateSpec, Sampling
+from codegate.candidates import CandidateSpec, Sampling
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, GatePolicy, RunSamples, Verdict, compare, pin
 from codegate.gating.verdict import VerdictKind
@@ -168,48 +167,6 @@ def test_other_packages_of_an_agent_are_listed_with_the_verdict() -> None:
     ]
     both = pin(parts, min_samples=1)
     assert changes(both, GatePolicy()) == changes(both, GatePolicy(), "1f") == []
-
-
-def test_another_system_prompt_or_tools_of_an_agent_are_listed_with_the_verdict() -> None:
-    spec = CandidateSpec.model_validate(
-        {"agent": "command", "command": ["x"], "model": "openai:m@http://127.0.0.1:1/v1"}
-    )
-    plan = manifest(1, (spec,))
-
-    def run(attempts: int = 2, **parts: str) -> Run:
-        said = AgentPrompt(attempts=attempts, parts={name.replace("_", " "): (text,) for name, text in parts.items()})
-        made = tuple(outcome(True, name, spec=spec) for name in PROBLEMS)
-        return Run(manifest=plan, outcomes=made, agents={spec.key(): said} if parts else {})
-
-    def changes(found: Run, baseline: Baseline, **policy: Any) -> list[str]:
-        verdict = gate_candidate(found, spec, Gate(baseline, GatePolicy(**policy)))
-        assert verdict.kind != "incomparable"
-        return [f"{one.field}: {one.baseline} -> {one.candidate}" for one in verdict.changes]
-
-    old = run(system_prompt="be brief", tool_a="1", tool_b="1", tool_c="1")
-    new = run(system_prompt="be brief", tool_a="2", tool_b="1", tool_d="1", tool_e="1")
-    baseline = pinned(old, spec)
-    assert changes(old, baseline) == []
-    assert changes(new, baseline, compare="model") == ["tools of the agent: 3 -> 4 (a changed, -c, +d, +e)"]
-    long: dict[str, Any] = {"system_prompt": "be brief", "tool_" + "x" * 1000: "1"}
-    hostile = run(**long)
-    assert changes(hostile, pinned(hostile, spec)) == []
-    assert max(map(len, changes(hostile, baseline) + changes(old, pinned(hostile, spec)))) < 120
-    assert changes(run(system_prompt="x", tool_a="1", tool_b="1", tool_c="1"), baseline)[0].startswith(
-        "system prompt of the agent: "
-    )
-    for unknown in (run(), run(attempts=1, system_prompt="x")):
-        assert changes(unknown, baseline) == changes(new, pinned(unknown, spec)) == []
-
-    def pooled(*runs: Run) -> Baseline:
-        samples = [candidate_samples(one, spec) for one in runs]
-        return pin(
-            [RunSamples(f"r-{n}", baseline.created, plan.suite_digest, spec, one) for n, one in enumerate(samples)],
-            min_samples=1,
-        )
-
-    assert changes(new, pooled(old, new)) == [], "two different ones are known of no baseline"
-    assert changes(new, pooled(run(), old)) == changes(new, baseline), "an older run does not know it"
 
 
 def test_a_candidate_is_chosen_by_any_of_its_names() -> None:

@@ -13,20 +13,20 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
 import h11
 
-from codegate.candidates.conversation import AgentPrompt, Completion, Message, ProviderError, ProviderFault, Usage
+from codegate.candidates.conversation import Completion, Message, ProviderError, ProviderFault, Usage
 from codegate.candidates.gateway.meter import AgentLimits, LimitReached, Meter, SpendingLog
-from codegate.candidates.gateway.requests import agent_prompt, read_document, texts_in
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import ForwardedAnswer
 from codegate.candidates.spec import CandidateSpec
+from codegate.errors import UsageError
 from codegate.http import MAX_BODY_BYTES, BodyBudget, HttpConnection, HttpRequest
-from codegate.strict import printable
+from codegate.strict import parse_json, printable
 
 PING_SECONDS: Final = 10.0
 _JSON: Final = "application/json"
@@ -47,6 +47,32 @@ MakeCall: TypeAlias = Callable[[Callable[[], Completion], int, Callable[[], None
 The arguments are: the function that sends the request, the request's size in bytes, and a function that is called
 before each try. An error of the last function ends the call unsent.
 """
+
+
+def read_document(request: HttpRequest) -> dict[str, Any]:
+    """Return a request's JSON object, without lone surrogates.
+
+    Raises:
+        RequestRefused: the body is no JSON object in UTF-8.
+    """
+    try:
+        document = parse_json(request.body.decode("utf-8"), "the body")
+        text = json.dumps(document, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        document = json.loads(text)
+    except (UsageError, ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise RequestRefused("the body is no JSON object in UTF-8")
+    return document
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Yield all texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(one)
 
 
 class ForwardingProvider(Protocol):
@@ -102,8 +128,6 @@ class Gateway:
         completions: the answers, in order.
         conversation: the longest conversation with the candidate's own model, with the last answer.
         used: names of the ``parts`` that requests have shown to be used.
-        prompt: system prompt and tools of the first request to the candidate's own model that offers tools, else of its
-            first request.
     """
 
     def __init__(
@@ -131,7 +155,6 @@ class Gateway:
         self._unwanted: dict[str, set[str]] = {}  # fields that each model has refused
         self._parts = {name: re.compile(pattern, re.MULTILINE) for name, pattern in (parts or {}).items()}
         self.used: set[str] = set()
-        self.prompt: AgentPrompt | None = None
 
     @property
     def limited(self) -> str | None:
@@ -203,8 +226,7 @@ class Gateway:
             return
         for name in cleaned.dropped:
             self._count(name)
-        self._record_prompt(sent)
-        said = "\n".join(texts_in(sent)) if self._parts.keys() - self.used else ""
+        said = "\n".join(_texts_in(sent)) if self._parts.keys() - self.used else ""
         self.used.update(name for name, pattern in self._parts.items() if pattern.search(said))
         betas = list(filter(_BETA.fullmatch, request.headers.get("anthropic-beta", "").replace(" ", "").split(",")))
         headers = {"anthropic-beta": ",".join(betas[:_MOST_BETAS])} if betas else {}
@@ -223,14 +245,6 @@ class Gateway:
                 http.send(self._protocol.ping)
             thread.join(PING_SECONDS)
         self._reply(http, made[0] if made else None, begun=begun)
-
-    def _record_prompt(self, sent: Mapping[str, Any]) -> None:
-        if sent["model"] != self._candidate.model or (self.prompt is not None and len(self.prompt.parts) > 1):
-            return
-        prompt = agent_prompt(self._protocol, sent)
-        with self._lock:
-            if self.prompt is None or len(self.prompt.parts) < len(prompt.parts):
-                self.prompt = prompt
 
     def _reply(self, http: HttpConnection, forwarded: ForwardedAnswer | None, *, begun: bool) -> None:
         """Send an answer to the agent; None ends the agent.
