@@ -27,7 +27,7 @@ from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.providers import EXAMPLE_CANDIDATE
 from codegate.candidates.redaction import Redactor, answer_redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import has_key, model_shutdowns, open_provider
-from codegate.candidates.replay import ReplayProvider, transcript_header, transcript_line
+from codegate.candidates.replay import ReplayProvider
 from codegate.candidates.sdk import ForwardedAnswer
 from codegate.candidates.short_form import answers_in_file
 from codegate.candidates.snapshots import check_snapshot, model_shutdown, names_one_model
@@ -73,8 +73,6 @@ __all__ = [
     "parse_candidate",
     "price_words",
     "redactor_for",
-    "transcript_header",
-    "transcript_line",
     "with_helper_prices",
     "worst_case_call_cost",
 ]

@@ -1,26 +1,22 @@
 """Replay answers from a file of transcripts.
 
-The transcripts are handwritten, or recorded from a paid run. The file is JSON Lines. The first line is the header::
+The file is JSON Lines. The first line is the header; its ``label`` is ``handwritten`` or ``recorded``::
 
     {"schema":"codegate.transcripts/1","label":"handwritten","model":"pinned-2025-06-01","note":"..."}
 
 every other line holds the answers to one problem and sample, in order::
 
     {"problem":"quickstart-17","sample":0,"responses":[{"text":"..."}]}
-
-A line with a ``patch`` is an agent's. What the agent did between its answers cannot be repeated, so the patch is its
-answer.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from codegate.candidates.conversation import (
-    NO_USAGE,
     Completion,
     Message,
     ProblemKey,
@@ -31,7 +27,6 @@ from codegate.candidates.conversation import (
     ToolSpec,
     Usage,
 )
-from codegate.durable import canonical_json
 from codegate.errors import UsageError
 from codegate.strict import Strict, parse_json, printable, read_lines
 
@@ -70,7 +65,6 @@ class _Transcript(Strict):
     problem: Annotated[str, StringConstraints(min_length=1, max_length=100)]
     sample: int = Field(default=0, ge=0)
     responses: Annotated[tuple[_Response, ...], Field(min_length=1, max_length=1000)]
-    patch: str | None = Field(default=None, max_length=MAX_TEXT)
 
 
 class ReplayProvider:
@@ -104,16 +98,6 @@ class ReplayProvider:
             self._transcripts[key] = transcript
         self._recorded = {problem for problem, sample in self._transcripts if sample > 0}
 
-    @property
-    def label(self) -> Label:
-        """Return whether the transcripts are handwritten or recorded."""
-        return self._header.label
-
-    @property
-    def model(self) -> str:
-        """Return the name of the model in the transcripts."""
-        return self._header.model
-
     def complete(
         self, key: ProblemKey, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], sampling: Sampling
     ) -> Completion:
@@ -139,10 +123,6 @@ class ReplayProvider:
             seconds=response.seconds,
         )
 
-    def patch(self, key: ProblemKey) -> str | None:
-        """Return an agent's recorded patch; None for a model's answers."""
-        return self._transcript(key).patch
-
     def _transcript(self, key: ProblemKey) -> _Transcript:
         sample = key.sample if key.problem in self._recorded else 0
         transcript = self._transcripts.get((key.problem, sample))
@@ -150,58 +130,12 @@ class ReplayProvider:
             raise ProviderError(
                 "bad_request",
                 f"{self._path} has no transcript for problem {key.problem}, sample {key.sample}.",
-                "Record one, or choose the problems that it has.",
+                "Add one, or choose the problems that it has.",
             )
         return transcript
 
     def close(self) -> None:
         """Do nothing: the file was read whole."""
-
-
-def transcript_header(label: Label, model: str, note: str = "") -> bytes:
-    """Return a transcript file's first line, without its line break."""
-    return canonical_json({"schema": TRANSCRIPTS_SCHEMA, "label": label, "model": model, "note": note})
-
-
-def transcript_line(
-    key: ProblemKey,
-    messages: Iterable[Message],
-    *,
-    stop: StopReason = "stop",
-    usage: Usage | None = None,
-    seconds: float = 0.0,
-    patch: str | None = None,
-) -> bytes:
-    """Return a transcript line from which a conversation is replayed.
-
-    The line has no line break. Its last answer has the totals of usage and time, and earlier answers have zeros.
-
-    Args:
-        key: problem and sample.
-        messages: the conversation; its answers are the assistant's messages, at least one.
-        stop: why the last answer ended.
-        usage: tokens of all calls together, None if unknown.
-        seconds: time of all calls together.
-        patch: an agent's patch; with it only the last answer is kept.
-    """
-    answers = [message for message in messages if message.role == "assistant"]
-    if patch is not None:
-        answers = [Message(role="assistant", text=answers[-1].text if answers else "")]
-    responses = []
-    for number, answer in enumerate(answers, start=1):
-        last = number == len(answers)
-        total = (usage or Usage()) if last else NO_USAGE
-        responses.append(
-            _Response(
-                text=answer.text,
-                tool_calls=answer.tool_calls,
-                stop_reason=stop if last else ("tool_calls" if answer.tool_calls else "stop"),
-                usage=total.model_copy(update={"helpers": {}}),
-                seconds=seconds if last else 0.0,
-            )
-        )
-    transcript = _Transcript(problem=key.problem, sample=key.sample, responses=tuple(responses), patch=patch)
-    return canonical_json(transcript.model_dump(mode="json", exclude={"patch"} if patch is None else None))
 
 
 _Model = TypeVar("_Model", _Header, _Transcript)

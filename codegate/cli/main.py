@@ -48,7 +48,6 @@ _COMMANDS: Final = {
     "upgrades": "Show which pinned models end, and which newer models and agents there are.",
     "history": "Keep a line of each run; show the trend; watch the pinned model night by night.",
     "judge": "Compare what a model says of a run's patches with what execution showed.",
-    "record": "Write a run's answers as transcripts that can be replayed without a network.",
     "report": "Write a run's reports again.",
     "environments": "Export built environments to a folder, import them, or remove old ones.",
     "sweep": "Show what each setting of the candidates does: temperature, prompt, solver.",

@@ -1,16 +1,14 @@
-"""Run, gate, report, judge, record and merge runs.
+"""Run, gate, report, judge and merge runs.
 
 Verdicts are computed here and nowhere else.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from codegate.candidates import CandidateSpec, transcript_header
-from codegate.durable import write_atomic
+from codegate.candidates import CandidateSpec
 from codegate.errors import CodegateError, ExitCode, UsageError, interrupted_as
 from codegate.gating import Baseline, GatePolicy, Verdict
 from codegate.reporting import ReportTerms, ReportView, build_view, collector, read_evidence, send_trace, write_reports
@@ -29,7 +27,6 @@ from codegate.running import (
 from codegate.running.gate import check_cutoffs, check_policy
 from codegate.running.judge import judge_run
 from codegate.running.session import interruption_words, settled_unsampled
-from codegate.solving import attempt_transcript
 from codegate.suite import load_suite
 
 
@@ -123,39 +120,6 @@ def judge(
             f"{folder} has no attempt that a judge has judged.", "Name one with --judge, or `judge` in codegate.yml."
         )
     return view, lost
-
-
-def record_run(folder: Path, out: Path) -> dict[Path, CandidateSpec]:
-    """Write a run's answers as transcripts for ``replay``.
-
-    Returns by path the candidate that replays each transcript. Each candidate that calls a model has a transcript.
-    Attempts lost to a fault are missing.
-    """
-    journal = Journal.open(folder)
-    written: dict[Path, CandidateSpec] = {}
-    for candidate in journal.manifest.candidates:
-        if not candidate.calls_a_model:
-            continue
-        kept = (journal.read_attempt(candidate.key(), *place) for place in journal.manifest.planned())
-        lines = [attempt_transcript(attempt) for attempt in kept if attempt is not None]
-        path = out / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', candidate.label)[:80]}-{candidate.key()[:6]}.jsonl"
-        if path.exists():
-            raise UsageError(f"{path} exists.", "Remove it, or name another folder with --out.")
-        header = transcript_header("recorded", candidate.model, f"run {journal.manifest.id}")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, b"".join(line + b"\n" for line in (header, *lines)))
-        written[path] = CandidateSpec(
-            provider="replay",
-            model=str(path),
-            name=candidate.label,
-            solver="single_shot" if candidate.agent is not None else candidate.solver,
-            max_iterations=5 if candidate.agent is not None else candidate.max_iterations,
-            sampling=candidate.sampling,
-            prices=candidate.prices,
-        )
-    if not written:
-        raise UsageError(f"no candidate of {journal.folder} called a model: there is nothing to record.")
-    return written
 
 
 def merge(

@@ -12,7 +12,7 @@ from codegate.solving.harness import read_harness
 from codegate.solving.installing import read_agent_files
 from codegate.solving.prompts import read_prompt
 from codegate.solving.single_shot import first_request
-from codegate.solving.solve import attempt_transcript, prompt_version_of, solve
+from codegate.solving.solve import prompt_version_of, solve
 from codegate.solving.tool_loop import first_turn
 from codegate.solving.toolbox import tool_specs
 
@@ -23,7 +23,6 @@ __all__ = [
     "BlockEdit",
     "ShowContext",
     "agent_attempt",
-    "attempt_transcript",
     "contains_code",
     "first_request",
     "first_turn",

@@ -1,20 +1,9 @@
 """Solve a problem, except by agents."""
 
-from functools import partial
-
-from codegate.candidates import (
-    CandidateSpec,
-    Completion,
-    Message,
-    ProblemKey,
-    Provider,
-    ReplayProvider,
-    StopReason,
-    transcript_line,
-)
+from codegate.candidates import CandidateSpec, Message, Provider
 from codegate.errors import UsageError
 from codegate.solving.agent import agent_version
-from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, call_fields
+from codegate.solving.attempt import Attempt, ModelCall
 from codegate.solving.context import ShowContext, show_context
 from codegate.solving.edits import contains_code
 from codegate.solving.prompts import prompt_version
@@ -22,15 +11,6 @@ from codegate.solving.single_shot import single_shot
 from codegate.solving.tool_loop import tool_loop, tool_loop_version
 from codegate.solving.toolbox import TestTool
 from codegate.suite import Problem, Tree, make_patch
-
-_STOP_REASONS: dict[AttemptStop, StopReason] = {
-    "answered": "stop",
-    "iterations": "tool_calls",
-    "length": "length",
-    "context_overflow": "context_overflow",
-    "refusal": "refusal",
-    "limit": "tool_calls",
-}
 
 
 def solve(
@@ -55,12 +35,6 @@ def solve(
         return _reference(problem, base, candidate, sample)
     if provider is None:
         raise UsageError(f"candidate {candidate.label} needs a provider.", "Open one with open_provider.")
-    if isinstance(provider, ReplayProvider):
-        key = ProblemKey(problem=problem.id, sample=sample)
-        if (patch := provider.patch(key)) is not None:
-            return _replayed(
-                candidate, key, patch, call(partial(provider.complete, key, (), (), candidate.sampling), 0)
-            )
     if candidate.solver == "tool_loop" and problem.manifest.answer is None:
         return tool_loop(problem, base, candidate, provider, sample, run_public_tests, call)
     own = {"solver": candidate.solver, "prompt_version": prompt_version_of(candidate)}
@@ -88,20 +62,6 @@ def _reference(problem: Problem, base: Tree, candidate: CandidateSpec, sample: i
     )
 
 
-def _replayed(candidate: CandidateSpec, key: ProblemKey, patch: str, answer: Completion) -> Attempt:
-    return Attempt(
-        problem=key.problem,
-        candidate=candidate.key(),
-        sample=key.sample,
-        solver="replay",
-        prompt_version=prompt_version_of(candidate),
-        patch=patch,
-        contains_code=bool(patch.strip()),
-        messages=(Message(role="assistant", text=answer.text),),
-        **call_fields([answer]),
-    )
-
-
 def prompt_version_of(candidate: CandidateSpec) -> str:
     """Return the version of the prompts that a candidate gets.
 
@@ -114,18 +74,3 @@ def prompt_version_of(candidate: CandidateSpec) -> str:
     if candidate.agent is not None:
         return agent_version(candidate)
     return tool_loop_version(candidate) if candidate.solver == "tool_loop" else prompt_version(candidate)
-
-
-def attempt_transcript(attempt: Attempt) -> bytes:
-    """Return an attempt as a line of a transcript file.
-
-    A candidate of the provider ``replay`` can repeat the attempt from this line.
-    """
-    return transcript_line(
-        ProblemKey(problem=attempt.problem, sample=attempt.sample),
-        attempt.messages,
-        stop=_STOP_REASONS[attempt.stop],
-        usage=attempt.usage,
-        seconds=attempt.model_seconds,
-        patch=attempt.patch if attempt.agent is not None else None,
-    )

@@ -53,7 +53,6 @@ def test_answers_follow_from_the_messages(tmp_path: Path) -> None:
     )
     provider = open_provider(CandidateSpec(provider="replay", model="transcripts.jsonl"), tmp_path)
     assert isinstance(provider, ReplayProvider)
-    assert (provider.label, provider.model) == ("handwritten", "pinned-2025-06-01")
     assert path.exists()
     first = ask(provider, "p")
     assert (first.text, first.stop_reason, first.model) == ("a", "tool_calls", "pinned-2025-06-01")

@@ -1,20 +1,12 @@
 """Statements rewritten by a model: recorded answers, and the real SDKs against a server on this machine."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from codegate.candidates import (
-    CandidateSpec,
-    Message,
-    ProblemKey,
-    ProviderError,
-    Usage,
-    parse_candidate,
-    transcript_line,
-)
-from codegate.candidates.replay import transcript_header
+from codegate.candidates import CandidateSpec, ProviderError, Usage, parse_candidate
 from codegate.errors import UsageError
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, public_text
@@ -40,9 +32,10 @@ def material(cut: Cut, message: str = f"Sum up nothing\n\n{BODY}") -> tuple[Stat
 
 def answering(folder: Path, answer: str, **changes: Any) -> CandidateSpec:
     """Return a model that gives a recorded answer."""
-    usage, messages = Usage(input_tokens=7, output_tokens=5), [Message(role="assistant", text=answer)]
-    line = transcript_line(ProblemKey(problem="p", sample=0), messages, usage=usage, **changes)
-    (folder / "answers.jsonl").write_bytes(transcript_header("handwritten", "writer-2025-01-01") + b"\n" + line + b"\n")
+    header = {"schema": "codegate.transcripts/1", "label": "handwritten", "model": "writer-2025-01-01"}
+    response = {"text": answer, "usage": {"input_tokens": 7, "output_tokens": 5}, **changes}
+    lines = (header, {"problem": "p", "responses": [response]})
+    (folder / "answers.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return parse_candidate(f"replay:{folder}/answers.jsonl")
 
 
@@ -77,8 +70,8 @@ def test_the_interface_follows_the_rewritten_text(tmp_path: Path) -> None:
         ("I cannot.", {}),
         ("", {}),
         ("word " * 2000, {}),
-        (REPORT, {"stop": "length"}),
-        (REPORT, {"stop": "refusal"}),
+        (REPORT, {"stop_reason": "length"}),
+        (REPORT, {"stop_reason": "refusal"}),
     ],
 )
 def test_an_answer_that_is_no_good_is_paid_for_and_not_used(

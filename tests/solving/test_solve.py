@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from codegate.candidates import CandidateSpec, Completion, ProviderError, SolverName
-from codegate.candidates.replay import ReplayProvider, transcript_header
 from codegate.candidates.spec import Prompt
 from codegate.errors import InfrastructureError, UsageError
-from codegate.solving import Attempt, attempt_transcript, prompt_version_of, solve
+from codegate.solving import Attempt, prompt_version_of, solve
 from codegate.solving.prompts import prompt_version
 from codegate.solving.toolbox import MAX_ALL_RESULTS, tool_specs
 from codegate.suite import Tree, TreeFile, apply_patch
@@ -272,26 +271,6 @@ def test_faults_go_through_and_the_caller_wraps_each_call(tmp_path: Path) -> Non
     provider = replayed(tmp_path, {"tool_calls": [call("list_files")]}, {"text": "Done."})
     solve(small_problem(), small_tree(), replay_candidate("tool_loop"), provider, 0, no_tests, keep)
     assert [completion.text for completion in wrapped] == ["", "Done."]
-
-
-@pytest.mark.parametrize("solver", ["single_shot", "tool_loop"])
-def test_a_recorded_attempt_replays_to_the_same_attempt(tmp_path: Path, solver: SolverName) -> None:
-    usage = {"input_tokens": 10, "output_tokens": 1, "cached_tokens": 3}
-    write = call("write_file", path="src/pkg/maths.py", content=FIXED)
-    responses: list[dict[str, Any]] = (
-        [{"text": BLOCK, "usage": usage, "stop_reason": "length"}]
-        if solver == "single_shot"
-        else [{"tool_calls": [write], "usage": usage}, {"text": "Done.", "usage": usage, "seconds": 0.5}]
-    )
-    candidate = replay_candidate(solver)
-    first = solve(small_problem(), small_tree(), candidate, replayed(tmp_path, *responses), 1, no_tests, once)
-    assert [record.usage.input_tokens for record in first.calls] == [10] * len(responses)
-    path = tmp_path / "recorded.jsonl"
-    path.write_bytes(transcript_header("recorded", "by-hand-1") + b"\n" + attempt_transcript(first) + b"\n")
-    again = solve(small_problem(), small_tree(), candidate, ReplayProvider(path), 1, no_tests, once)
-    # The file has tokens and seconds of the whole conversation, not of each call.
-    assert again.model_copy(update={"calls": first.calls}) == first
-    assert changed(again) == FIX
 
 
 def test_versions_follow_the_text() -> None:
