@@ -16,7 +16,6 @@ from codegate.candidates.conversation import (
     ProviderError,
     ProviderFault,
     Sampling,
-    StopReason,
     ToolCall,
     ToolSpec,
     Usage,
@@ -27,7 +26,6 @@ from codegate.candidates.prices import Price, Prices, cost, worst_case_call_cost
 from codegate.candidates.providers import EXAMPLE_CANDIDATE
 from codegate.candidates.redaction import Redactor, answer_redactor, environment_secrets, redactor_for
 from codegate.candidates.registry import has_key, model_shutdowns, open_provider
-from codegate.candidates.replay import ReplayProvider
 from codegate.candidates.sdk import ForwardedAnswer
 from codegate.candidates.short_form import answers_in_file
 from codegate.candidates.snapshots import check_snapshot, model_shutdown, names_one_model
@@ -50,10 +48,8 @@ __all__ = [
     "ProviderError",
     "ProviderFault",
     "Redactor",
-    "ReplayProvider",
     "Sampling",
     "SolverName",
-    "StopReason",
     "ToolCall",
     "ToolSpec",
     "Usage",

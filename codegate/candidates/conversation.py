@@ -154,9 +154,6 @@ class Completion(CallRecord):
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: tuple[dict[str, Any], ...] = Field(default=(), exclude=True, repr=False)
-    pause: float = Field(
-        default=0.0, exclude=True, description="Seconds for which the provider's rate limit has no room for calls."
-    )
 
     @property
     def record(self) -> CallRecord:

@@ -5,7 +5,6 @@ import math
 import re
 import time
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from codegate.candidates.conversation import NO_USAGE, ProviderError, ProviderFault, Usage
@@ -16,11 +15,6 @@ from codegate.candidates.spec import CandidateSpec
 from codegate.candidates.wire import CONNECT_SECONDS, MAX_ANSWER_BYTES, AnswerTooLargeError
 
 MESSAGE_CHARACTERS: Final = 300
-LONGEST_RESET_SECONDS: Final = 60.0
-"""Longest wait for a rate limit, because limits are per minute. OpenAI names the time until the whole limit is free,
-but a single request is possible earlier."""
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _WITHOUT_PATH: Final = re.compile(r"https?://[^/]+/(?:chat/completions|responses)(?:\?.*)?")
 
 _DECLINING: Final = frozenset({503, 529})
@@ -183,30 +177,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         if math.isfinite(seconds):
             return max(0.0, seconds)
     return None
-
-
-def limit_reset(headers: Mapping[str, str]) -> float:
-    """Return the seconds until a used-up rate limit resets.
-
-    At most a minute; 0 if no limit is used up. OpenAI sends ``x-ratelimit-remaining-requests: 0`` with
-    ``x-ratelimit-reset-requests: 1m2.5s``. Anthropic sends ``anthropic-ratelimit-requests-remaining: 0`` with
-    ``anthropic-ratelimit-requests-reset``, an RFC 3339 time.
-    """
-    resets = (
-        headers.get(name.replace("remaining", "reset"), "")
-        for name, left in headers.items()
-        if "ratelimit" in name and left.strip() == "0"
-    )
-    return min(max((_seconds_until(reset) for reset in resets), default=0.0), LONGEST_RESET_SECONDS)
-
-
-def _seconds_until(reset: str) -> float:
-    if parts := _DURATION.findall(reset):
-        return sum(float(number) * _UNITS[unit] for number, unit in parts)
-    try:
-        return max(0.0, datetime.fromisoformat(reset).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return 0.0
 
 
 def _chain(error: BaseException) -> list[BaseException]:

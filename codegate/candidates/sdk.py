@@ -23,7 +23,7 @@ from codegate.candidates.conversation import (
 )
 from codegate.candidates.declined import blames_model_maximum, blames_output_limit, error_object, fields_to_drop
 from codegate.candidates.endpoint import Endpoint
-from codegate.candidates.faults import FaultConverter, limit_reset
+from codegate.candidates.faults import FaultConverter
 from codegate.candidates.protocols import PROTOCOLS, ModelProtocol
 from codegate.candidates.protocols.contract import objects_in
 from codegate.candidates.snapshots import check_answered
@@ -206,7 +206,6 @@ class SdkProvider(ABC):
                 )
             else:
                 check_answered(spec, completion)
-                completion = completion.model_copy(update={"pause": limit_reset(response.headers)})
             return ForwardedAnswer(content, streamed, completion, tuple(sorted(given - request.keys())))
 
     def _spelled(self, request: dict[str, Any]) -> dict[str, Any]:

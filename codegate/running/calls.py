@@ -49,7 +49,7 @@ class Pace:
 
     ``width`` is the present limit. A call that is refused as too fast halves it; ``width`` answers raise it by one, up
     to ``most``. This is additive increase, multiplicative decrease, as in TCP's congestion avoidance (RFC 5681, section
-    3.1). No call begins while a Retry-After lasts or a rate limit is used up.
+    3.1). No call begins while a Retry-After lasts.
     """
 
     most: int
@@ -63,9 +63,8 @@ class Pace:
         """Return the seconds for which no call may begin."""
         return max(0.0, self._waits_until - time.monotonic())
 
-    def answered(self, pause: float) -> None:
-        """Record an answer; no call begins for ``pause`` seconds."""
-        self._waits_until = max(self._waits_until, time.monotonic() + pause)
+    def answered(self) -> None:
+        """Record an answer."""
         self.width = min(self.width + 1 / self.width, self.most)
 
     def failed(self, error: ProviderError, began: float) -> None:
@@ -204,7 +203,7 @@ class ModelCalls:
             with self._changed:
                 self._time_limit.record(key, began)
                 self._declined.pop(key, None)
-                pace.answered(completion.pause)
+                pace.answered()
             return completion
         except ProviderError as error:
             _LOG.debug("model call of %s: %s, %.2f s", candidate.label, error, time.monotonic() - began)
