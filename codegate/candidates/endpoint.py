@@ -44,10 +44,7 @@ _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A checked address and its key, which ``repr`` hides.
-
-    If ``keyless``, headers that may hold a key are not sent.
-    """
+    """A checked address and its key, which ``repr`` hides."""
 
     base_url: str
     key: str = field(repr=False)
@@ -55,7 +52,6 @@ class Endpoint:
     official: bool
     direct: bool
     """Whether no proxy is used, because the address is this machine's or is unencrypted."""
-    keyless: bool = False
     source: Callable[[], str] | None = None
     """Function that returns the key if no variable holds it. It is called again if the server refuses the key."""
 
@@ -142,19 +138,17 @@ def find_key(spec: "CandidateSpec", command: Callable[[], str] | None) -> tuple[
     return source() if source is not None else key, source
 
 
-def resolve_endpoint(
-    spec: "CandidateSpec", command: Callable[[], str] | None = None, *, keyless: bool = False
-) -> Endpoint:
+def resolve_endpoint(spec: "CandidateSpec", command: Callable[[], str] | None = None) -> Endpoint:
     """Return the candidate's address and key.
 
-    ``command`` runs the candidate's ``api_key_command``, if it has one. A ``keyless`` endpoint has no key.
+    ``command`` runs the candidate's ``api_key_command``, if it has one.
 
     Raises:
         UsageError: the base URL is not allowed, resolves to a public address over http, or needs a key that is not set;
             or the environment has another address for the provider.
     """
     base_url = spec.base_url
-    if base_url is None and not keyless:
+    if base_url is None:
         _check_address_variable(spec)
     loopback = check_base_url(base_url, allow_http=spec.allow_http) if base_url is not None else False
     direct = loopback or (base_url is not None and base_url.startswith("http://"))
@@ -163,7 +157,7 @@ def resolve_endpoint(
     found = model_provider(spec.provider)
     address = base_url or (found.address if isinstance(found.address, str) else found.address())
     variable = spec.api_key_env or found.key_variable
-    key, source = ("", None) if keyless else find_key(spec, command)
+    key, source = find_key(spec, command)
     if not key and direct:
         key = NO_KEY
     if not key:
@@ -185,7 +179,6 @@ def resolve_endpoint(
         key_variable="`api_key_command`" if command else variable,
         official=owner_of(spec) is not None,
         direct=direct,
-        keyless=keyless,
         source=source,
     )
 

@@ -24,11 +24,10 @@ KEY_SECONDS: Final = 30.0
 _MAX_KEY: Final = 16_384
 
 
-def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool = False) -> Provider | None:
+def open_provider(spec: CandidateSpec, folder: Path = Path()) -> Provider | None:
     """Open a candidate's provider; None if the candidate needs none.
 
-    A relative transcript file is looked up in ``folder``. A ``keyless`` provider sends no API key, which only a server
-    on this machine accepts.
+    A relative transcript file is looked up in ``folder``.
 
     Raises:
         UsageError: a floating alias, an address or a file that is not allowed, or no key.
@@ -45,7 +44,7 @@ def open_provider(spec: CandidateSpec, folder: Path = Path(), *, keyless: bool =
                 f"candidate {spec.label}: {spec.provider} does not speak `protocol: {spec.protocol}`.",
                 "Remove `protocol`.",
             )
-        endpoint = resolve_endpoint(spec, _key_command(spec), keyless=keyless)
+        endpoint = resolve_endpoint(spec, _key_command(spec))
         return model_provider(spec.provider).connect(spec, endpoint)
     return ReplayProvider(folder / spec.model) if spec.provider == "replay" else None
 

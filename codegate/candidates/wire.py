@@ -118,18 +118,13 @@ class Calls:
 class _BoundedSend:
     """Limits the size of answers; a mixin for HTTP clients.
 
-    Redirects are not followed. Headers in ``withheld``, in lower case, are not sent. ``send`` raises
-    AnswerTooLargeError.
+    Redirects are not followed. ``send`` raises AnswerTooLargeError.
     """
-
-    withheld: frozenset[str] = frozenset()
 
     def send(self, request: Any, **options: Any) -> Any:
         call = _current.get()
         if call is not None:
             request.extensions["trace"] = call.trace
-        for name in self.withheld.intersection(name.lower() for name in request.headers):
-            del request.headers[name]
         options |= {"stream": True, "follow_redirects": False}
         response = super().send(request, **options)  # type: ignore[misc]  # the other base is httpx's Client
         try:
@@ -160,9 +155,7 @@ def bounded_client(kind: type[Any], endpoint: Endpoint, timeout: Any) -> Any:
         UsageError: the environment names a proxy that cannot be used.
     """
     _silence(kind)
-    # The SDK sets these headers from the environment.
-    withheld = frozenset({"openai-organization", "openai-project"} if endpoint.keyless else ())
-    client = type("BoundedClient", (_BoundedSend, kind), {"withheld": withheld})
+    client = type("BoundedClient", (_BoundedSend, kind), {})
     # Mounts are needed as well: an SDK may read the proxy variables itself, even without ``trust_env``.
     direct = {"mounts": dict.fromkeys(("all://", "http://", "https://"))} if endpoint.direct else {}
     try:

@@ -81,11 +81,7 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
         limit=request.limit,
         command=command_again(),
     )
-    first = [
-        f"no key is sent to {one.base_url}: name it with --config or --candidate if it needs one"
-        for one in spec.candidates
-        if one.key() in spec.keyless
-    ]
+    first: list[str] = []
     lock = (request.config.parent if request.config is not None else Path()) / project.settings.baseline
     if partial:
         first.append("not gated: a run of some problems cannot be compared with a baseline")

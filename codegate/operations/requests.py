@@ -3,14 +3,13 @@
 Together with the configuration they make a run's request.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
-from codegate.candidates import CandidateSpec, check_base_url
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations.rules import STAND_IN, Project, check_same_tags
@@ -170,48 +169,32 @@ def _gated(spec: RunSpec, request: SuiteRequest) -> RunSpec:
 def resumed_project(request: RunRequest, resume: Path, project: Project) -> Project:
     """Return ``project`` with the candidates of a run to resume.
 
-    The run's folder is untrusted: a candidate that sends a key to an address of its own must also be named by the user,
-    or by the base commit's configuration. Prices and time limits are the project's.
+    The run's folder is untrusted: a candidate with an address or a key of its own must also be named by the user, or by
+    the base commit's configuration. Prices and time limits are the project's.
     """
     manifest = Journal.open(resume).manifest
     if request.rules_from is not None:
         check_same_tags(manifest, load_suite(project.suite))
     planned = manifest.candidates
     named = named_candidates(request.candidates, "--candidate")
-    if strange := {one.key() for one in named} - {one.key() for one in planned}:
-        label = next(one.label for one in named if one.key() in strange)
+    if unplanned := {one.key() for one in named} - {one.key() for one in planned}:
+        label = next(one.label for one in named if one.key() in unplanned)
         raise UsageError(f"{resume} has no candidate {label}.", "--resume continues a run as it was planned.")
     own = project.trusted
     if request.rules_from is None:
         file = config_file(request.config)
         own = (*named, *(load_config(file).candidates if file is not None else ()))
+    if strange := [one.label for one in planned if not one.is_trusted_by(own)]:
+        raise UsageError(
+            f"{resume / 'run.json'}: candidate {strange[0]} has an address or a key of its own, "
+            "which a run's folder alone does not decide.",
+            "If you trust it, name it with --config or --candidate, just as the run has it.",
+        )
     terms = {one.key(): one.model_dump(include={"timeout_seconds"}) | {"prices": one.prices}
              for one in (*own, *project.settings.candidates)}  # fmt: skip
     candidates = tuple(one.model_copy(update=terms.get(one.key(), {"prices": None})) for one in planned)
     candidates = with_prices(candidates, project.settings.prices)
-    settings = project.settings.model_copy(update={"candidates": candidates})
-    return replace(project, settings=settings, keyless=_keyless(planned, own, resume))
-
-
-def _keyless(candidates: Sequence[CandidateSpec], own: Sequence[CandidateSpec], resume: Path) -> frozenset[str]:
-    """Return the keys of candidates to call without API key.
-
-    These candidates have addresses on this machine that only the run's folder ``resume`` names, not the candidates
-    ``own``. Raises UsageError if only the folder names another kind of address, or the source of a key.
-    """
-    keyless = set()
-    for candidate in candidates:
-        if candidate.is_trusted_by(own):
-            continue
-        here = candidate.base_url is not None and check_base_url(candidate.base_url, allow_http=candidate.allow_http)
-        if not here or not candidate.model_copy(update={"base_url": None}).is_trusted_by(()):
-            raise UsageError(
-                f"{resume / 'run.json'}: candidate {candidate.label} has an address or a key of its own, "
-                "which a run's folder alone does not decide.",
-                "If you trust it, name it with --config or --candidate, just as the run has it.",
-            )
-        keyless.add(candidate.key())
-    return frozenset(keyless)
+    return replace(project, settings=project.settings.model_copy(update={"candidates": candidates}))
 
 
 def _pinned_images(lock: Path) -> dict[str, str]:

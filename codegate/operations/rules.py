@@ -64,7 +64,6 @@ class Project:
         trusted: candidates of the configuration that decides where keys go: the base commit's, if there is one.
         pinned: the fetched baseline; ``baseline`` is one that was read from this folder.
         images: base images by Python version for runs without a baseline.
-        keyless: keys of candidates for which no API key is sent.
         unpriced: keys of candidates whose price neither the base commit nor the price list knows.
     """
 
@@ -78,7 +77,6 @@ class Project:
     pinned: PinnedBaseline | None = None
     baseline: Baseline | None = None
     images: Mapping[str, str] = field(default_factory=dict)
-    keyless: frozenset[str] = frozenset()
     unpriced: frozenset[str] = frozenset()
 
     @property
@@ -123,7 +121,6 @@ class Project:
             samples or settings.samples,
             settings.sandbox,
             options=run_options,
-            keyless=self.keyless,
             prices=_known_prices(gate.baseline.spec, self.trusted, settings.prices) if gate is not None else {},
             gate=gate,
             floors=self.floors,

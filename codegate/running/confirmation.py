@@ -4,7 +4,7 @@ A stored baseline can be out of date: the provider serves another model under th
 slowly. Fresh samples distinguish that from a worse candidate. A run without a regression needs none.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from codegate.candidates import CandidateSpec, Prices, Provider, open_provider
@@ -24,7 +24,6 @@ def open_pinned(
     gate: Gate,
     candidates: Sequence[CandidateSpec],
     prices: Mapping[str, Prices],
-    keyless: Collection[str],
     options: RunOptions,
     providers: dict[str, Provider | None],
     announce: Callable[[str], None],
@@ -33,9 +32,8 @@ def open_pinned(
 
     The provider is added to ``providers``. Returns None if the gate takes no fresh samples, or if the candidate cannot
     be called; ``announce`` then gets the reason. A baseline file must not decide where an API key is sent. So an
-    address or a key source in the file is used only if one of ``candidates`` has the same and sends an API key.
-    ``keyless`` has the keys (``CandidateSpec.key()``) of candidates that send no API key. Prices in the file are
-    ignored.
+    address or a key source in the file is used only if one of ``candidates`` has the same. Prices
+    in the file are ignored.
     """
     spec = gate.baseline.spec
     pinned = with_user_prices(spec, candidates, prices)
@@ -45,7 +43,7 @@ def open_pinned(
     try:
         if spec.provider == "predictions":
             reason = f"the answers of {spec.label} came from a file"
-        elif not spec.is_trusted_by(one for one in candidates if one.key() not in keyless):
+        elif not spec.is_trusted_by(candidates):
             reason = f"{spec.label} has an address or a key of its own, which only the baseline file names"
         elif (reason := missing_price(options, pinned)) is None and pinned.key() not in providers:
             providers[pinned.key()] = open_provider(pinned, options.transcripts)

@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -27,19 +27,15 @@ def opened_backend(sandbox: Choice, run_id: str) -> Iterator[Backend]:
 
 
 @contextmanager
-def opened_providers(
-    candidates: Sequence[CandidateSpec], folder: Path, keyless: Collection[str] = ()
-) -> Iterator[dict[str, Provider | None]]:
+def opened_providers(candidates: Sequence[CandidateSpec], folder: Path) -> Iterator[dict[str, Provider | None]]:
     """Open the candidates' providers; yield them by candidate key.
 
-    A ``replay`` candidate's paths are relative to ``folder``. ``keyless`` has the keys of candidates whose calls carry
-    no API key.
+    A ``replay`` candidate's paths are relative to ``folder``.
     """
     providers: dict[str, Provider | None] = {}
     try:
         for candidate in candidates:
-            key = candidate.key()
-            providers[key] = open_provider(candidate, folder, keyless=key in keyless)
+            providers[candidate.key()] = open_provider(candidate, folder)
         yield providers
     finally:
         for provider in providers.values():

@@ -48,7 +48,6 @@ class RunSpec:
         sandbox: where untrusted code runs; a resumed run keeps its kind.
         out: folder of a new run; None makes ``runs/<id>``.
         resume: folder of a run to continue.
-        keyless: `CandidateSpec.key()` of candidates whose calls carry no API key.
         prices: prices by model, for the pinned model.
         gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
         floors: policy whose floors decide if ``gate`` is None.
@@ -70,7 +69,6 @@ class RunSpec:
     out: Path | None = None
     resume: Path | None = None
     options: RunOptions = field(default_factory=RunOptions)
-    keyless: frozenset[str] = frozenset()
     prices: Mapping[str, Prices] = field(default_factory=dict)
     gate: Gate | None = None
     floors: GatePolicy | None = None
@@ -131,7 +129,7 @@ def _run_suite(
     cluster = _connect_engine(spec.options.engine, spec.options.jobs, announce)
     stop = threading.Event()
     with (
-        opened_providers(candidates, spec.options.transcripts, spec.keyless) as providers,
+        opened_providers(candidates, spec.options.transcripts) as providers,
         opened_backend(sandbox, run_id) as backend,
     ):
         wanted = images_of(journal.manifest.conditions) if journal is not None else spec.images
@@ -156,7 +154,7 @@ def _run_suite(
                 options = shared_options(options, shard)
                 announce(_shard_words(journal.manifest, shard, options))
             elif gate is not None:
-                pinned = open_pinned(gate, candidates, spec.prices, spec.keyless, options, providers, announce)
+                pinned = open_pinned(gate, candidates, spec.prices, options, providers, announce)
             over = settled(journal.load()) if settled is not None else ()
             left = _unfinished(journal, suite, over)
             check_installed(suite, left, journal.manifest.problem_count, backend, options.repository)

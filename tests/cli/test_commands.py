@@ -332,6 +332,7 @@ def test_a_run_folder_does_not_say_where_a_key_goes(finished: Path, tmp_path: Pa
     command = ("run", "nowhere", "--resume", "r")
     for change in (
         {"base_url": "https://collector.example/v1"},
+        {"base_url": "http://127.0.0.1:8080/v1"},
         {"api_key_env": "SOME_SECRET"},
         {"api_key_command": ["id"]},
         {"headers": {"openai-organization": "theirs"}},
@@ -341,26 +342,6 @@ def test_a_run_folder_does_not_say_where_a_key_goes(finished: Path, tmp_path: Pa
     refused(2, "has no candidate openai:gpt-5-2025", *command, "--candidate", "openai:gpt-5-2025-08-07", cwd=tmp_path)
     (tmp_path / "own.yml").write_text(json.dumps({"candidates": json.loads(path.read_text())["candidates"]}))
     refused(2, "nowhere is not a suite", *command, "--config", "own.yml", cwd=tmp_path)
-
-
-@pytest.mark.full
-@pytest.mark.bwrap
-def test_what_a_resumed_run_alone_names_on_this_machine_gets_no_key(
-    suite: Suite, server: ModelServer, tmp_path: Path
-) -> None:
-    run = ("run", suite.folder, "--sandbox", "bwrap", "--models", "1")
-    key = {"OPENAI_API_KEY": "sk-sentinel-0123456789"}
-    first = codegate(
-        *run, "--candidate", server.candidate, "--out", "r", "--max-model-calls", "1", cwd=tmp_path, environment=key
-    )
-    assert f"--candidate {server.candidate}" in first.stderr.splitlines()[-1]
-    assert server.keys == ["Bearer sk-sentinel-0123456789"] * 2, "the first request, and one of the run"
-    again = (*run, "--resume", "r", "--max-model-calls", "2")
-    done = codegate(*again, cwd=tmp_path, environment=key)
-    assert f"no key is sent to {server.url}: name it with" in done.stderr
-    assert server.keys[2:] == ["Bearer none"]
-    done = codegate(*run, "--resume", "r", "--candidate", server.candidate, cwd=tmp_path, environment=key)
-    assert (done.code, server.keys[3:]) == (0, ["Bearer sk-sentinel-0123456789"])
 
 
 @pytest.mark.sandbox

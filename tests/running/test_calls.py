@@ -281,9 +281,9 @@ def test_an_agents_limit_of_dollars_without_prices_is_refused(
     gate = Gate(pinned(solved(plan_run(suite, (spec,), 1, "bwrap", "b")), spec), GatePolicy())
     providers: dict[str, Provider | None] = {}
     said: list[str] = []
-    assert open_pinned(gate, (spec,), {}, (), RunOptions(), providers, said.append) is None
+    assert open_pinned(gate, (spec,), {}, RunOptions(), providers, said.append) is None
     assert "an agent's `usd` needs to know what" in said[0]
-    priced = open_pinned(gate, (spec,), {spec.model: PRICES}, (), RunOptions(), providers, said.append)
+    priced = open_pinned(gate, (spec,), {spec.model: PRICES}, RunOptions(), providers, said.append)
     assert (priced is not None and priced.prices, len(said)) == (PRICES, 1)
 
 

@@ -34,7 +34,8 @@ def test_a_run_out_of_time_is_exit_2_and_continues_without_paying_twice(
     assert error["remedy"].startswith("Continue with:\ncodegate run"), "there is no limit to raise"
     assert "--max-minutes 0.02 --models 1 --sandbox bwrap --json --resume r" in error["remedy"]
     assert len(server.asked) <= 1
-    assert codegate("run", suite.folder, "--resume", "r", cwd=tmp_path).code == 0
+    again = ("--candidate", server.candidate, "--resume", "r")
+    assert codegate("run", suite.folder, *again, cwd=tmp_path).code == 0
     assert sorted(server.asked) == sorted(NAMES)
 
 
