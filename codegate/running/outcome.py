@@ -1,17 +1,12 @@
-"""Outcomes, the manifest of a run, and ``result.json``.
-
-An outcome is one line of a run's journal. ``result.json`` names neither times nor machines, so equal results have equal
-bytes, whatever the order and the number of machines.
-"""
+"""The plan of a run and its outcomes."""
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from codegate.candidates import CandidateSpec
-from codegate.durable import digest, write_atomic
+from codegate.durable import digest
 from codegate.gating import QUARANTINED
 from codegate.gating.policy import MAX_LOOKS
 from codegate.grading import Grade, OwnTests, Regressions
@@ -318,39 +313,3 @@ class Run(BaseModel):
     def of(self, candidate: str) -> tuple[Outcome, ...]:
         """Return the outcomes of the candidate with this key."""
         return tuple(outcome for outcome in self.outcomes if outcome.candidate == candidate)
-
-
-RESULT: Final = "result.json"
-RESULT_SCHEMA: Final = "codegate.result/1"
-_PLAN: Final = ("suite", "suite_digest", "samples", "looks", "conditions", "prompts", "problems")
-
-
-def write_result(run: Run, folder: Path) -> None:
-    """Write ``result.json`` into the run's ``folder``, in the plan's order."""
-    manifest = run.manifest
-    plan = manifest.model_dump(mode="json", include=set(_PLAN))
-    made = {outcome.key: outcome for outcome in run.outcomes}
-    document = {
-        "schema": RESULT_SCHEMA,
-        **plan,
-        "excluded": dict(sorted(manifest.excluded.items())),
-        "candidates": [candidate.key() for candidate in manifest.candidates],
-        "outcomes": [_entry(made[key]) for key in manifest.outcome_keys() if key in made],
-    }
-    write_atomic(folder / RESULT, (log_json(document, indent=1) + "\n").encode("ascii"))
-
-
-def _entry(outcome: Outcome) -> dict[str, Any]:
-    grade, attempt, fault = outcome.grade, outcome.attempt, outcome.fault
-    return {
-        "candidate": outcome.candidate,
-        "problem": outcome.problem,
-        "sample": outcome.sample,
-        "resolved": grade.resolved if grade else None,
-        "score": grade.score if grade else None,
-        "tests_passed": grade.tests_passed if grade else None,
-        "tests_total": grade.tests_total if grade else None,
-        "failure": grade.failure if grade else None,
-        "fault": fault.cause if fault else None,
-        "answer": attempt.answer if attempt else None,
-    }

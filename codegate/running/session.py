@@ -23,7 +23,7 @@ from codegate.running.confirmation import confirm_regressions, open_pinned
 from codegate.running.gate import Gate, check_gate, check_planned_gate, gate_digest, settled_candidates
 from codegate.running.journal import ANSWERS, RUNS, Journal
 from codegate.running.opening import interruptible, opened_backend, opened_providers
-from codegate.running.outcome import Run, RunManifest, Shard, write_result
+from codegate.running.outcome import Run, RunManifest, Shard
 from codegate.running.plan import EngineName, RunOptions, check_place, check_resumable, jobs, new_run_id, plan_run
 from codegate.running.predictions import PROVIDER, PredictedCandidates, keep_predictions
 from codegate.running.readiness import check_images, check_installed, warn_of_expired
@@ -183,7 +183,6 @@ def _run_suite(
                 )
             if gate is not None and pinned is not None:
                 run = confirm_regressions(replace(setup, options=spec.options), run, gate, pinned, announce)
-            write_result(run, journal.folder)
             return run, journal
 
 

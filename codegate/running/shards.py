@@ -31,7 +31,6 @@ from codegate.running.outcome import (
     RunManifest,
     Shard,
     SoundnessRecord,
-    write_result,
 )
 from codegate.running.plan import RunOptions
 from codegate.running.readiness import refuse_unsound
@@ -337,4 +336,3 @@ def _write(folder: Path, whole: RunManifest, parts: Sequence[_Part], soundness: 
             if attempt is not None:
                 merged.write_attempt(attempt)
             merged.append(outcome)
-    write_result(merged.load(), folder)

@@ -14,7 +14,6 @@ from codegate.gating import GatePolicy
 from codegate.running import (
     Gate,
     Journal,
-    Run,
     RunManifest,
     candidate_samples,
     gate_run,
@@ -22,7 +21,7 @@ from codegate.running import (
     merge_shards,
     run_exit_code,
 )
-from codegate.running.outcome import RESULT, Fault, SoundnessRecord, write_result
+from codegate.running.outcome import Fault, SoundnessRecord
 from codegate.running.shards import shard_folders
 from tests.kit.runs import SPECS, pinned, solved
 from tests.running.sharded import made, parts, plan, write, write_shards
@@ -51,12 +50,9 @@ def test_shards_and_merge_are_one_run(tmp_path: Path, of: int) -> None:
     folders = write_shards(tmp_path, WHOLE, of)
     merged = merge_shards(list(reversed(folders)), tmp_path / "merged")
     single = Journal.open(write(tmp_path / "single", WHOLE))
-    write_result(single.load(), single.folder)
-
     run = merged.load()
     assert run.manifest == WHOLE.model_copy(update={"id": merged.manifest.id})
     assert list(run.manifest.problems) == list(WHOLE.problems)
-    assert (merged.folder / RESULT).read_bytes() == (single.folder / RESULT).read_bytes()
     assert tuple(outcome.key for outcome in run.outcomes) == WHOLE.outcome_keys()
     alone = {outcome.key: outcome for outcome in single.load().outcomes}
     assert {outcome.key: outcome for outcome in run.outcomes} == alone, "every outcome, in full"
@@ -80,31 +76,6 @@ def test_a_merged_run_keeps_the_answers_that_faults_took(tmp_path: Path) -> None
     assert {outcome.key: outcome.lost for outcome in merged.outcomes() if outcome.lost} == {
         late.key: {"provider.timeout": 1}
     }
-
-
-def test_a_result_has_no_time_and_no_id(tmp_path: Path) -> None:
-    folder = write(tmp_path / "r", WHOLE)
-    write_result(load_run(folder), folder)
-    before = (folder / RESULT).read_bytes()
-    run = load_run(folder)
-    later = tuple(
-        outcome.model_copy(
-            update={
-                "finished": "2030",
-                "grading_seconds": 9.0,
-                "seconds": 9.0,
-                "sandbox": "another",
-                "grade": outcome.grade and outcome.grade.model_copy(update={"seconds": 9.0, "peak_memory_bytes": 9}),
-            }
-        )
-        for outcome in reversed(run.outcomes)
-    )
-    manifest = run.manifest.model_copy(update={"id": "other", "created": "2030", "codegate": "9"})
-    write_result(Run(manifest=manifest, outcomes=later), folder)
-    assert (folder / RESULT).read_bytes() == before
-    faulted = later[0].model_copy(update={"grade": None, "fault": FAULT})
-    write_result(Run(manifest=manifest, outcomes=(faulted, *later[1:])), folder)
-    assert (folder / RESULT).read_bytes() != before
 
 
 def test_missing_and_doubled_shards_are_named(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,15 @@ from tests.kit.repository import run_git as git
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 
 
-def result(report: zipfile.ZipFile) -> bytes:
-    return report.read("run/result.json")
+def found_in(report: zipfile.ZipFile) -> dict[tuple[str, str, int], tuple[Any, ...]]:
+    """Return what execution showed of each answer of a run."""
+    outcomes = map(json.loads, report.read("run/outcomes.jsonl").splitlines())
+    return {
+        (one["candidate"], one["problem"], one["sample"]): (
+            one["attempt"]["answer"], *(one["grade"][name] for name in ("resolved", "score", "tests_passed", "failure"))
+        )
+        for one in outcomes
+    }  # fmt: skip
 
 
 @pytest.mark.requirement("X1")
@@ -41,7 +49,7 @@ def test_three_shards_and_a_merge_equal_one_run(act: Act, github: FakeGitHub, re
 
     alone = act.as_run(2).run(repository.folder, "codegate-gate.yml", "pull_request", event)
     assert alone.outputs("codegate")["verdict"] == "regressed", alone.log
-    assert result(uploaded(github)["codegate-report"]) == result(found["codegate-report"])
+    assert found_in(uploaded(github)["codegate-report"]) == found_in(found["codegate-report"])
 
 
 def test_a_shard_that_is_missing_is_red(act: Act, github: FakeGitHub, repository: Repository) -> None:
