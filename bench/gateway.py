@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from codegate.candidates.gateway import AgentLimits, Gateway
 from codegate.sandbox import Command, EnvironmentRecipe, SandboxLimits, select_backend
 from codegate.sandbox.relay import RELAY_PORT, Relay
 from tests.kit.layer import make_layer
+from tests.solving.worlds import KeepsNothing
 
 CLIENT = """\
 import http.client, json, sys, time
@@ -46,23 +46,10 @@ REQUEST = json.dumps({"model": "m", "messages": [{"role": "user", "content": "wo
 
 
 class Instant:
-    """A provider that answers at once, and keeps nothing."""
+    """A provider that answers at once."""
 
     def forward(self, *_: Any) -> ForwardedAnswer:
         return ForwardedAnswer(ANSWER, streamed=False, completion=Completion(text="x" * 400, usage=Usage(), model="m"))
-
-    spent = Decimal(0)
-
-    def spend(self, _usd: Decimal) -> None: ...
-
-    def take(self, _request: str) -> None:
-        return None
-
-    def prepare(self, _request: str, _answer: ForwardedAnswer) -> bytes:
-        return b""
-
-    def keep(self, _prepared: bytes) -> None:
-        pass
 
 
 class Bare(http.server.BaseHTTPRequestHandler):
@@ -88,10 +75,8 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=200)
     options = parser.parse_args()
     spec = CandidateSpec(provider="openai", model="m", base_url="http://127.0.0.1:1/v1")
-    instant = Instant()
-    gateway = Gateway(
-        spec, "chat", instant, lambda action, _size, _begin: action(), AgentLimits(10**6), lambda: None, instant
-    )
+    limits, paid = AgentLimits(10**6), KeepsNothing()
+    gateway = Gateway(spec, "chat", Instant(), lambda action, _size, _begin: action(), limits, lambda: None, paid)
     relay = Relay({RELAY_PORT: gateway.answer})
     backend = select_backend(options.sandbox, "bench")
     python = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from codegate.candidates import Provider, answer_redactor, redactor_for
-from codegate.candidates.gateway import check_dollars_left
+from codegate.candidates.gateway import ModelCall, check_dollars_left
 from codegate.grading import (
     Grade,
     OwnTests,
@@ -45,7 +45,6 @@ from codegate.running.outcome import Fault, Outcome, ProblemRecord
 from codegate.running.plan import AttemptJob, RunOptions
 from codegate.sandbox import Backend, Sandbox
 from codegate.solving import Attempt, agent_attempt, solve
-from codegate.solving.attempt import ModelCall
 from codegate.suite import Environment, PatchError, Problem, Suite, Tree, make_patch
 
 _KEPT: Final = 200_000  # most characters of a recorded statement or fix

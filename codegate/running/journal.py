@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.candidates import Redactor
+from codegate.candidates.gateway import PaidAnswers
 from codegate.durable import append_line, drop_torn_line, write_atomic
 from codegate.errors import CodegateError, InfrastructureError, Interrupted, UsageError
 from codegate.running.call_log import CALLS, CallLog, Spending
@@ -31,7 +32,6 @@ from codegate.running.outcome import (
     SoundnessRecord,
     json_text,
 )
-from codegate.running.paid import PaidAnswers
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
 from codegate.strict import parse_json, read_lines

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 from codegate.candidates import CandidateSpec, Completion, Provider
 from codegate.candidates.agents import Agent, OwnCommand, Task, agent_named, harness_parts
 from codegate.candidates.agents.contract import HOME
-from codegate.candidates.gateway import AgentLimits, Gateway, MakeCall, PaidAnswerStore
+from codegate.candidates.gateway import AgentLimits, Gateway, MakeCall, PaidAnswers
 from codegate.candidates.registry import protocol_of
 from codegate.errors import InfrastructureError
 from codegate.languages import PathClassifier
@@ -64,7 +64,7 @@ def agent_attempt(
     python: str,
     open_for_agent: OpenForAgent,
     call: MakeCall,
-    paid: PaidAnswerStore,
+    paid: PaidAnswers,
 ) -> Attempt:
     """Let an agent work on a problem; return the attempt.
 

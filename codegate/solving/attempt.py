@@ -1,8 +1,8 @@
 """The record of one candidate's attempt at one problem."""
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -122,11 +122,6 @@ class Attempt(AttemptSummary):
         ]
         kept = AttemptSummary.model_validate(self.model_dump(include=set(AttemptSummary.model_fields)))
         return kept.model_copy(update={"answer": digest([answers, self.patch]) if answers else None})
-
-
-ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
-"""Makes one model call with retries, budgets and limits. The second argument is the request's approximate size in
-bytes."""
 
 
 def call_fields(completions: Sequence[Completion]) -> dict[str, Any]:

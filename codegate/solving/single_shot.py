@@ -3,7 +3,8 @@
 from functools import partial
 
 from codegate.candidates import CandidateSpec, Message, ProblemKey, Provider
-from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, call_fields, request_bytes, stop_of
+from codegate.candidates.gateway import ModelCall
+from codegate.solving.attempt import Attempt, AttemptStop, call_fields, request_bytes, stop_of
 from codegate.solving.context import CHARACTERS_PER_TOKEN, ShowContext, show_context
 from codegate.solving.edits import apply_edits, contains_code, parse_edits
 from codegate.solving.prompts import fill_prompts, prompt_version

@@ -1,9 +1,10 @@
 """Solve a problem, except by agents."""
 
 from codegate.candidates import CandidateSpec, Message, Provider
+from codegate.candidates.gateway import ModelCall
 from codegate.errors import UsageError
 from codegate.solving.agent import agent_version
-from codegate.solving.attempt import Attempt, ModelCall
+from codegate.solving.attempt import Attempt
 from codegate.solving.context import ShowContext, show_context
 from codegate.solving.edits import contains_code
 from codegate.solving.prompts import prompt_version

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Final
 
 from codegate.candidates import CandidateSpec, Completion, Message, ProblemKey, Provider, ToolCall
-from codegate.solving.attempt import Attempt, AttemptStop, ModelCall, call_fields, request_bytes, stop_of
+from codegate.candidates.gateway import ModelCall
+from codegate.solving.attempt import Attempt, AttemptStop, call_fields, request_bytes, stop_of
 from codegate.solving.context import build_listing
 from codegate.solving.edits import contains_code
 from codegate.solving.prompts import fill_prompts, prompt_version

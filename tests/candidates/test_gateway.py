@@ -29,13 +29,12 @@ from codegate.candidates import (
     Usage,
     open_provider,
 )
-from codegate.candidates.gateway import AgentLimits, Gateway, MakeCall, PaidAnswerStore, gateway
+from codegate.candidates.gateway import AgentLimits, Gateway, MakeCall, PaidAnswers, gateway
 from codegate.candidates.gateway.meter import DollarsLost, LimitReached, Meter
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.errors import InfrastructureError
 from codegate.running import Journal, RunOptions, faults
 from codegate.running.calls import ModelCalls
-from codegate.running.paid import PaidAnswers
 from tests.candidates.conftest import CANARY
 from tests.kit import scripted_model
 from tests.kit.runs import manifest
@@ -94,7 +93,7 @@ def door(
     part: Part = FIXING,
     limits: AgentLimits = FIFTY,
     call: MakeCall | ModelCalls = _simple_call,
-    paid: PaidAnswerStore | None = None,
+    paid: PaidAnswers | None = None,
     spec: Mapping[str, Any] | None = None,
     **model: Any,
 ) -> Iterator[Door]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from codegate.candidates import CandidateSpec, Completion, ForwardedAnswer, SolverName, open_provider
 from codegate.candidates.agents import AGENTS
-from codegate.candidates.gateway import MakeCall
+from codegate.candidates.gateway import MakeCall, PaidAnswers
 from codegate.candidates.replay import ReplayProvider
 from codegate.grading import Sandboxes
 from codegate.solving import Attempt, agent_attempt
@@ -105,18 +105,19 @@ def fixing_by_blocks(turn: Turn, edit: str = BLOCK) -> Say | Run:
     return Say(f"{name}\n```python\n{edit}```\n")
 
 
-class KeepsNothing:
+class KeepsNothing(PaidAnswers):
     """Keeps no answers."""
 
-    spent = Decimal(0)
+    def __init__(self) -> None:
+        self.spent = Decimal(0)
 
     def spend(self, usd: Decimal) -> None:
         pass
 
-    def take(self, request: str) -> ForwardedAnswer | None:
+    def take(self, turn: str) -> ForwardedAnswer | None:
         return None
 
-    def prepare(self, request: str, answer: ForwardedAnswer) -> bytes:
+    def prepare(self, turn: str, answer: ForwardedAnswer) -> bytes:
         return b""
 
     def keep(self, prepared: bytes) -> None:

@@ -20,7 +20,8 @@ from typing import Any, Final, Protocol, TypeAlias
 import h11
 
 from codegate.candidates.conversation import Completion, Message, ProviderError, ProviderFault, Usage
-from codegate.candidates.gateway.meter import AgentLimits, LimitReached, Meter, SpendingLog
+from codegate.candidates.gateway.meter import AgentLimits, LimitReached, Meter
+from codegate.candidates.gateway.paid import PaidAnswers
 from codegate.candidates.protocols import PROTOCOLS, RequestRefused
 from codegate.candidates.sdk import ForwardedAnswer
 from codegate.candidates.spec import CandidateSpec
@@ -83,31 +84,6 @@ class ForwardingProvider(Protocol):
         ...
 
 
-class PaidAnswerStore(SpendingLog, Protocol):
-    """A store of paid answers, by the requests' digests.
-
-    ``ModelProtocol.turn`` returns this digest.
-    """
-
-    def take(self, turn: str) -> ForwardedAnswer | None:
-        """Remove and return the oldest answer to ``turn``, or None.
-
-        ``turn`` is the request's digest.
-        """
-        ...
-
-    def prepare(self, turn: str, answer: ForwardedAnswer) -> bytes:
-        """Return the bytes that ``keep`` stores for an answer.
-
-        ``turn`` is the digest of the answered request.
-        """
-        ...
-
-    def keep(self, prepared: bytes) -> None:
-        """Store an answer: the bytes that ``prepare`` returned."""
-        ...
-
-
 class Gateway:
     """Answers the model calls of one attempt's agent; thread-safe.
 
@@ -138,7 +114,7 @@ class Gateway:
         call: MakeCall,
         limits: AgentLimits,
         end: Callable[[], None],
-        paid: PaidAnswerStore,
+        paid: PaidAnswers,
         parts: Mapping[str, str] | None = None,
     ) -> None:
         self._candidate, self._protocol, self._provider = candidate, PROTOCOLS[protocol], provider

@@ -3,9 +3,9 @@
 import threading
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Protocol
 
 from codegate.candidates.conversation import ProviderFault, Usage
+from codegate.candidates.gateway.paid import PaidAnswers
 from codegate.candidates.prices import cost, worst_case_call_cost
 from codegate.candidates.spec import CandidateSpec
 from codegate.errors import InfrastructureError
@@ -28,28 +28,15 @@ class DollarsLost(InfrastructureError):
     """Failed or interrupted requests used up an attempt's dollars."""
 
 
-class SpendingLog(Protocol):
-    """An attempt's dollars on disk, for its later starts."""
-
-    @property
-    def spent(self) -> Decimal:
-        """Return the dollars that earlier starts of the attempt recorded."""
-        ...
-
-    def spend(self, usd: Decimal) -> None:
-        """Add ``usd`` to the recorded dollars; negative dollars correct them."""
-        ...
-
-
-def check_dollars_left(candidate: CandidateSpec, log: SpendingLog) -> None:
+def check_dollars_left(candidate: CandidateSpec, paid: PaidAnswers) -> None:
     """Raise DollarsLost if no dollars are left for any request.
 
-    ``log`` belongs to an attempt without stored answers: the dollars of its earlier starts are lost.
+    ``paid`` has no answers: the dollars of the attempt's earlier starts are lost.
     """
     usd = candidate.agent.usd if candidate.agent is not None else None
     least = worst_case_call_cost(0, candidate.sampling.output_limit, candidate.prices)
-    if usd is not None and least is not None and log.spent and log.spent + least > usd:
-        raise DollarsLost(*_lost_words(log.spent, usd, least))
+    if usd is not None and least is not None and paid.spent and paid.spent + least > usd:
+        raise DollarsLost(*_lost_words(paid.spent, usd, least))
 
 
 def _lost_words(lost: Decimal, usd: Decimal, worst: Decimal) -> tuple[str, str]:
@@ -68,7 +55,7 @@ class Meter:
     progress are finished. Dollars that earlier starts recorded in ``ledger`` count too.
     """
 
-    def __init__(self, candidate: CandidateSpec, limits: AgentLimits, ledger: SpendingLog) -> None:
+    def __init__(self, candidate: CandidateSpec, limits: AgentLimits, ledger: PaidAnswers) -> None:
         if limits.usd is not None and candidate.prices is None:
             raise ValueError("a limit of dollars needs prices")
         self._candidate, self._limits, self._ledger = candidate, limits, ledger

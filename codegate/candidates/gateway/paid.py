@@ -12,14 +12,19 @@ from collections.abc import Callable
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from codegate.candidates import Completion, ForwardedAnswer, Redactor
+from codegate.candidates.conversation import Completion
+from codegate.candidates.redaction import Redactor
+from codegate.candidates.sdk import ForwardedAnswer
 from codegate.durable import append_line
 from codegate.errors import UsageError
-from codegate.solving.attempt import ModelCall
+
+ModelCall: TypeAlias = Callable[[Callable[[], Completion], int], Completion]
+"""Makes one model call with retries, budgets and limits. The second argument is the request's approximate size in
+bytes."""
 
 _MOST_USD: Final = 10**9  # per line; adding a number with a huge exponent would overflow
 _PRICE: Final = TypeAdapter(Annotated[Decimal, Field(ge=-_MOST_USD, le=_MOST_USD)])  # refuses NaN and infinity
