@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -850,6 +851,18 @@ def test_mining_keeps_to_a_part_a_time_and_a_configuration(world: World, monkeyp
     part, whole = seen
     assert (part.path, part.budget_minutes, part.config) == ("services/api", 300, world.workspace / "api.yml")
     assert (whole.path, whole.budget_minutes, whole.config) == ("", None, None)
+
+
+@pytest.mark.parametrize(("problems", "verdict"), [(("p-1",), "pass"), ((), "error")])
+def test_mining_ends_with_the_place_of_the_suite(
+    world: World, monkeypatch: pytest.MonkeyPatch, problems: tuple[str, ...], verdict: str
+) -> None:
+    monkeypatch.setattr(suites, "mine", lambda *_: SimpleNamespace(problems=problems))
+    monkeypatch.setattr(suites, "mining_words", lambda _: ["mined."])
+    for inputs, place in (({}, "report-1/suite"), ({"suite": "suites/mine"}, "suites/mine")):
+        step = world.step("workflow_dispatch", pushed(), mode="mine", **inputs)
+        assert (step.outputs["verdict"], step.outputs["suite-path"]) == (verdict, place), step.log
+        assert step.code == (ExitCode.PASS if problems else ExitCode.INCONCLUSIVE)
 
 
 def test_there_is_no_night_for_answers_from_a_file(world: World) -> None:
