@@ -49,7 +49,7 @@ _LOG: Final = logging.getLogger(__name__)
 _DATES: Final = frozenset({"PIP_UPLOADED_PRIOR_TO", "UV_EXCLUDE_NEWER", "npm_config_before"})
 """Variables that make installers leave out later releases. A mirror of an index may lack the releases' dates."""
 _SETUPTOOLS: Final = "2022-12-31"
-"""A day; its newest setuptools builds editable installs and still reads older metadata (``>=3.5.*``)."""
+"""The last setuptools released by this day builds editable installs and still reads older metadata (``>=3.5.*``)."""
 _OUTPUT_BYTES: Final = 16 << 20
 _LAST_LINES: Final = 15
 _FEW_LINES: Final = 3
@@ -112,9 +112,9 @@ def obtain_build(
         recipe: how the project is set up.
         tree: a tree without hidden tests, because the build may hold compiled code of it.
         backend: the sandboxes to build in.
-        day: the tree's day: without a lock file, package indexes answer as they did at its end.
-        nearest: a build to begin with; if set-up fails on it, set-up begins again with nothing.
-        resolved: ``Built.resolved`` of an earlier build: versions to install again, if the tool supports that.
+        day: the tree's day. Without a lock file, package indexes answer as they did at the end of this day.
+        nearest: an earlier build on which set-up runs first. If it fails there, it runs again without this build.
+        resolved: versions to install again, if the tool supports that; ``Built.resolved`` of an earlier build.
         found: whether codegate proposed the recipe. Commands that fail are then left out, because a step of CI may
             check or publish something.
 
@@ -267,7 +267,7 @@ class _Builder:
     def _run_steps(self, *, fresh: bool) -> None:
         """Run the set-up commands while the recipe's servers run.
 
-        ``fresh``: set-up did not begin with an earlier build.
+        ``fresh`` says that set-up does not run on an earlier build.
         """
         failures: list[BuildFailed] = []
         kept: list[str] = []
@@ -307,7 +307,10 @@ class _Builder:
         ]
 
     def _installed_versions(self) -> str:
-        """Return installed versions; note non-editable packages of the project."""
+        """Return the listing of installed packages and their versions.
+
+        For Python, also compile the packages, and note those of the project that are not installed as editable.
+        """
         listed = self._run(f"{_enter(self._recipe.folder)}{LIST_INSTALLED}", self._tests)
         if self._python:
             copies = self._run(LIST_NON_EDITABLE, self._tests).stdout.decode("utf-8", "replace").split()

@@ -105,10 +105,10 @@ class _Draft:
 def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[FoundRecipe]:
     """Return the recipes that the files propose, best first.
 
-    At least one is returned. Each CI job that tests the folder ``path`` proposes one, with the best available
-    combination of its matrix; lock and manifest files propose one more. Nothing is executed: only a try shows which of
-    them works. ``has`` checks whether a toolchain is available; any other is replaced by its nearest available version.
-    None: an image or package index may have all.
+    At least one is returned. Up to ``_MOST_JOBS`` CI jobs that test the folder ``path`` propose one each, with the best
+    combination of their matrix. Lock and manifest files propose one more. Some proposals have a variant of set-up.
+    Nothing is executed, so a recipe can fail. ``has`` checks whether a version of a toolchain is available; others are
+    replaced by the nearest available one. None: toolchains come from images or package indexes.
 
     Raises:
         UsageError: a part of a proposal is not valid in a recipe.
@@ -151,7 +151,7 @@ def _lighter(draft: _Draft, tree: Tree) -> Iterator[_Draft]:
 def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
     """Yield a copy of ``draft`` that runs script ``build``.
 
-    Packages of a workspace may need the built files. Nothing is yielded if ``package.json`` lacks the script.
+    Packages of a workspace can need the built files. Nothing is yielded if ``package.json`` lacks the script.
     """
     manager = next((text.split()[0] for text, *_ in draft.steps if text.split()[0] in {"npm", *_MANAGERS}), "")
     for folder in dict.fromkeys(("", path)) if manager else ():
@@ -164,7 +164,7 @@ def _with_build(draft: _Draft, tree: Tree, path: str) -> Iterator[_Draft]:
 
 
 def _draft_of_job(tree: Tree, job: CiJob, has: Has | None) -> _Draft:
-    """Return a draft recipe of the job's steps before tests."""
+    """Return a draft recipe: a job's steps before its tests."""
     draft = _Draft(job.place, job, image=job.image)
     draft.doubt(job.left_out)
     draft.add("env", job.env, job.place)
@@ -239,7 +239,7 @@ def _is_of(draft: _Draft, path: str) -> bool:
 
 def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tuple[object, ...]:
     test, job = draft.test, draft.job
-    assert test is not None and job is not None  # noqa: S101, PT018  ``_is_of`` is asked first, of jobs
+    assert test is not None and job is not None  # noqa: S101, PT018  a job's draft that passed ``_is_of``
     tool = _toolchain_of(test)
     language = "javascript" if tool in {"node", "bun"} else tool
     return (
@@ -260,7 +260,7 @@ def _rank(draft: _Draft, languages: list[str], tests: Mapping[str, str]) -> tupl
 def _runs_few(test: TestCommand, tests: list[str]) -> bool:
     """Return whether a command names fewer than half the tests.
 
-    False for a command that names none, because it runs all of them.
+    False for a command that names no tests, because it runs all tests.
     """
     inside = f"{test.folder}/" if test.folder else ""
     below = [path.removeprefix(inside) for path in tests if path.startswith(inside)]
@@ -277,7 +277,7 @@ def _toolchain_of(test: TestCommand) -> str:
 
 
 def _from_files(tree: Tree, path: str, has: Has | None) -> _Draft:
-    """Return a draft made from files other than CI's.
+    """Return a draft recipe from files other than CI files.
 
     These are lock and manifest files, else the files of a development container.
     """

@@ -40,7 +40,7 @@ class CiStep:
         given: the action's inputs.
         env: variables of this step only.
         folder: the script's working folder, relative to the repository.
-        unknown: what could not be read: the step itself, or values in ``env`` that only GitHub knows.
+        unknown: notes on what could not be read, such as the step or values in ``env`` that only GitHub knows.
     """
 
     place: str
@@ -57,7 +57,7 @@ class CiJob:
     """A job with one combination of its matrix.
 
     Attributes:
-        place: its file and name.
+        place: the workflow's file and the job's name.
         rank: 0 if it runs on pull requests, 1 on pushes, 2 on neither.
         linux: whether its runner is a Linux machine.
         stable: whether its failure fails the workflow.
@@ -161,10 +161,11 @@ def _job(
 def _steps(
     tree: Tree, place: str, steps: object, scope: Mapping[str, Any], folder: str, shell: str, depth: int
 ) -> Iterator[CiStep]:
-    """Yield the steps whose conditions are not false.
+    """Yield ``steps``, except those whose condition is false.
 
     A step that uses an action of the repository is replaced by that action's steps, up to ``depth`` levels deep.
-    ``scope`` has the values of contexts by name. ``folder`` and ``shell`` are for steps that name none.
+    ``place`` says where the steps are written. ``scope`` has the values of contexts by name. Scripts run in ``folder``
+    by ``shell``, unless the step names others.
     """
     for step in map(mapping, steps if isinstance(steps, list) else ()):
         if "parallel" in step:
@@ -241,7 +242,7 @@ def _preference(entry: tuple[int, object]) -> tuple[int, list[int], int]:
 def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
     """Return the variables in ``env``, and notes on unknown values.
 
-    Their expressions are evaluated with the variables ``outer`` and the contexts ``scope``.
+    Expressions in them are evaluated with the variables ``outer`` and the contexts ``scope``.
     """
     found: dict[str, str] = {}
     lost = []
@@ -257,8 +258,8 @@ def _variables(env: object, outer: Mapping[str, str], scope: Mapping[str, Any]) 
 def _with_local_hosts(env: Mapping[str, str], hosts: str) -> dict[str, str]:
     """Return ``env`` with ``localhost`` in place of services' host names.
 
-    In a CI job's container network each service has a name; here it listens on the tests' own loopback. ``hosts`` is a
-    regular expression of these names, or "" for none.
+    In a CI job's container network each service has a host name. Here all services listen on the tests' own loopback.
+    ``hosts`` is a regular expression of the host names, or "" if there are no services.
     """
     if not hosts:
         return dict(env)

@@ -23,9 +23,9 @@ _MAX_ARCHIVE_BYTES = 256 << 20
 
 
 def report(job: Job) -> Result:
-    """Post the ended run's report on its pull request.
+    """Post an ended workflow run's report on its pull request.
 
-    The untrusted run decides neither this step's verdict nor where the report is posted.
+    That run is untrusted. It decides neither this step's verdict nor where the report is posted.
     """
     github, event = job.github, job.event
     if event is None or event.workflow_run is None:
@@ -68,10 +68,10 @@ def report(job: Job) -> Result:
 
 
 def pull_number(github: GitHub, event: Event) -> int | None:
-    """Return the number of the ended run's pull request.
+    """Return the number of an ended workflow run's pull request.
 
-    None if none is open. GitHub is queried by the run's commit and then by its branch, because the payload names no
-    pull request of a fork, and the run itself could name any.
+    None if the run's commit is the head of no open pull request. GitHub is queried by the run's commit, then by its
+    branch: the event names no pull request of a fork, and a number in the run's artifact could be forged.
     """
     run = event.workflow_run
     if run is None or run.event not in {"pull_request", "pull_request_target"} or event.repository_id is None:

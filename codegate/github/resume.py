@@ -1,9 +1,9 @@
-"""Resume an earlier step's run, or read it again.
+"""Resume an earlier step's run, or reuse its samples.
 
-Every run is kept as an artifact, even a finished one: a repeated gate uses its samples. The run decides a verdict, so
-it must have a trusted origin: an earlier attempt of this very workflow run, or a run of this workflow on the default
-branch that only members can start. It is continued only if this step would plan the same run. Candidates, addresses and
-keys are never taken from the artifact.
+A workflow uploads every run of codegate as an artifact. Finished runs are kept too, because a repeated gate uses their
+samples. The artifact decides a verdict, so it must come from a trusted workflow run: an earlier attempt of this one, or
+a run of this workflow on the default branch that a member started. The run is resumed only if this step would plan the
+same run. Candidates, addresses and keys are never taken from the artifact.
 """
 
 import shutil
@@ -45,9 +45,12 @@ _MAX_BYTES: Final = 2 << 30
 def fetch_run(job: Job) -> None:
     """Download the run that the input ``resume`` names, if set.
 
+    The input is the number of a workflow run, or ``auto`` for an earlier attempt of this one. With ``auto``, a missing
+    or broken artifact only logs a warning, and nothing is downloaded.
+
     Raises:
-        UsageError: the named workflow run kept no run as an artifact, or the artifact is broken.
-        Untrusted: the run in the named workflow run may not be continued here.
+        UsageError: the workflow run's artifact is missing or broken, or this event cannot resume a run.
+        Untrusted: the artifact is not from a trusted workflow run.
     """
     inputs, event, github = job.inputs, job.event, job.github
     if inputs.resume is None:

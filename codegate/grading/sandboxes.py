@@ -113,14 +113,14 @@ class SharedCache(Generic[_Key, _Value]):
 
 
 class Sandboxes:
-    """Opens sandboxes for environment manifests. Thread-safe.
+    """Builds environments, and opens sandboxes of them. Thread-safe.
 
     Attributes:
-        originals: cache of the last problems' hidden test files, which ``controls/flips.py`` reads.
+        originals: cache of hidden test files, for ``controls/flips.py``; it keeps the problems used last.
 
     Args:
         ahead: number of sandboxes to start before they are needed.
-        tree: returns the tree that an environment is built from; None: all are built from an empty one.
+        tree: returns the tree that an environment is built from; None: only environments without a base can be built.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Sandboxes:
     def of(cls, suite: Suite, backend: Backend, repository: Path | None, ahead: int = 0) -> Self:
         """Return sandboxes for the environments of ``suite``.
 
-        ``repository`` has the suite's base commits; None: the suite says where they are. ``ahead`` sandboxes are
+        ``repository`` has the suite's base commits; None: the suite names their repository. ``ahead`` sandboxes are
         started before they are needed.
         """
         return cls(backend, suite.environments, ahead, lambda base: load_tree(suite, base, repository))
@@ -211,7 +211,7 @@ class Sandboxes:
 
     @property
     def words(self) -> str | None:
-        """Return all environments' isolation as text, None before the first."""
+        """Describe all environments' isolation; None before the first build."""
         return "; ".join(dict.fromkeys(assurance.words for assurance in self.assurances))[:1000] or None
 
     def _recipe(self, environment: EnvironmentManifest) -> EnvironmentRecipe:
@@ -247,7 +247,7 @@ class Sandboxes:
             yield self._with_services(environment, sandbox)
 
     def lease(self, environment: EnvironmentManifest, limits: ProblemLimits) -> AbstractContextManager[Lease]:
-        """Return a sandbox for several uses, none of untrusted code.
+        """Return a sandbox for repeated use by trusted code.
 
         Raises SandboxError if the sandbox cannot be started.
         """
@@ -282,7 +282,11 @@ class Sandboxes:
             yield self._with_services(environment, sandbox), versions if installed else None
 
     def _install(self, environment: Environment) -> Built | None:
-        """Return a package's build, None for an uninstallable MCP server."""
+        """Return the build of an agent or MCP server.
+
+        Returns None for an MCP server that cannot be installed. Raises UsageError if an agent cannot be installed, and
+        BuildFailed if a package index cannot be reached.
+        """
         try:
             return self._obtain(environment)
         except BuildFailed as error:

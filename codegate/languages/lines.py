@@ -45,7 +45,7 @@ class Step:
         checked: expressions whose values an assertion compares, after ``text``.
         raises: the assertion expects an error, as a value or thrown.
         panics: the assertion expects a thrown error or a panic.
-        depth: number of blocks around it; a name may have another value in an inner block.
+        depth: number of blocks around the step. A name can have another value in an inner block.
     """
 
     text: str = ""
@@ -64,8 +64,8 @@ class Line:
     Attributes:
         test: name or titles of the test function.
         replaced: in a copy, the number of literals that differ from the test's.
-        renamed: by word or number in the copy, the original in the test.
-        replaced_lines: by line of a text in the test, the line that replaces it in the copy.
+        renamed: maps words and numbers of the copy to those of the test.
+        replaced_lines: maps lines of the test's texts to the lines that replace them in the copy.
         renumbered: 1 if numbers differ in the copy, 2 if numbers in texts do.
         own: in a copy, the steps of the original line.
         frame: the class, module or function around the steps, as the dialect names it.
@@ -126,10 +126,10 @@ class Dialect(ABC):
         remark: text that begins a comment.
         idle: a statement that does nothing, where a block must have one.
         ending: text that ends a statement; empty if the end of its line does.
-        raising: word in front of a raised error in an example.
+        raising: word that precedes a raised error in an example.
         probe: beginning of the name of a probe's test.
-        place: regular expression for an error in a compiler's message: ``{}`` stands for the file, the group is the
-            line; empty: probes that do not compile are left out before anything runs.
+        place: regular expression for an error's place in a compiler's message, where ``{}`` stands for the file and
+            the group is the line number. Empty if probes that do not compile are left out before anything runs.
         assignments: types of nodes that change the value of their left side.
         apart: examples can run without the rest of their test file and without other hidden files.
     """
@@ -275,7 +275,7 @@ class Dialect(ABC):
     def describe_fixtures(self, source: str, line: Line) -> dict[str, str] | None:  # noqa: ARG002
         """Return descriptions of a line's fixtures, by name.
 
-        A test case class that the line does not mention has the name "". None if a fixture cannot be described.
+        The name "" is for a test case class that the line does not mention. None if a fixture cannot be described.
         """
         return {}
 
@@ -334,8 +334,8 @@ def dialect_of(path: str) -> Dialect | None:
 def with_braces(line: Line, write: Callable[[int, Step, int], Iterable[str]]) -> str:
     """Return a line's steps as code, with braces around blocks.
 
-    ``write`` returns the code of a step; it gets the step's index, the step, and how many checked expressions earlier
-    steps have.
+    ``write`` returns the code of one step. Its arguments are the step's index, the step, and the number of checked
+    expressions in all earlier steps.
     """
     parts, depth, number = list[str](), 0, 0
     for at, step in enumerate(line.steps):

@@ -133,10 +133,10 @@ def validate(
 ) -> ValidationReport:
     """Prove every problem of a suite again; write quarantines.
 
-    The reference fix has to pass, and the unchanged base has to fail. ``repository`` has the base commits, by default
-    where the suite says. ``rounds`` is the number of runs with and without the fix, ``jobs`` the number of sandboxes at
-    once. ``waiting`` is called every second with three arguments: problems done, all problems, and a text on the
-    problems under way.
+    The reference fix has to pass, and the unchanged base has to fail. ``repository`` has the base commits;
+    None: the suite names it. ``rounds`` is the number of runs with and without the fix, and ``jobs`` the number of
+    sandboxes at once. ``waiting`` is called every second with three arguments: problems done, all problems, and a text
+    on the problems under way.
     """
     loaded = load_suite(suite)
     check_images(loaded)
@@ -153,9 +153,10 @@ def proof_words(proof: Proof) -> str:
 
 
 def comparable_places(report: ValidationReport) -> list[tuple[dict[str, str], bool]]:
-    """Return the other sandboxes in which the suite was proved.
+    """Return the other places where the suite was proved.
 
-    The flag says whether runs there can be compared with runs here.
+    A place is a kind of sandbox with its base images. The flag says whether runs there can be compared with runs at
+    this validation's place. The list is empty if this validation proved no problem.
     """
     if report.proved is None:
         return []

@@ -52,7 +52,7 @@ _KEPT: Final = 200_000  # most characters of a recorded statement or fix
 Result = TypeVar("Result")
 
 SandboxTask: TypeAlias = Callable[..., Result]
-"""A function that takes a problem, its base tree and ``sandboxes``. It must be picklable: a module's function or a
+"""A function of a problem, its base tree and the keyword ``sandboxes``. It must be picklable: a module's function or a
 ``partial`` of one."""
 
 
@@ -124,7 +124,7 @@ class WorkInProgress:
     """Counts the work in progress, except model calls. Thread-safe.
 
     Attributes:
-        preparing: the work before the first job; empty afterwards.
+        preparing: description of the work before the first job; empty afterwards.
     """
 
     def __init__(self) -> None:
@@ -144,7 +144,10 @@ class WorkInProgress:
                 self._grading -= 1
 
     def words(self, calls: str) -> str:
-        """Describe the work in progress, the model ``calls`` first."""
+        """Describe all work in progress as one text.
+
+        ``calls`` describes the model calls in progress; "" if there are none.
+        """
         grading = f"grading {self._grading}" if self._grading else ""
         return self.preparing or ", ".join(part for part in (calls, grading) if part) or "waiting for a sandbox"
 
@@ -326,7 +329,7 @@ class Attempts:
     ) -> Result:
         """Run a task in sandboxes, with retries; return its result.
 
-        The seconds of each try are appended to ``spent``. With ``grading``, the progress shows a grading meanwhile.
+        The seconds of each try are appended to ``spent``. With ``grading``, each try counts as a grading in progress.
         """
 
         def run() -> Result:

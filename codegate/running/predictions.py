@@ -84,11 +84,11 @@ def predicted_candidates(path: Path, suite: Suite, label: str | None = None) -> 
 
 
 def keep_predictions(journal: Journal, suite: Suite, announce: Callable[[str], None]) -> None:
-    """Write a run's predictions into its folder, as attempts.
+    """Write attempts from the predictions kept in a run's folder.
 
-    Existing attempts stay. Missing and unused answers are announced. A problem without an answer gets an empty one,
-    which fails as ``no_patch``. Raises UsageError if the run's folder lacks answers that the run was planned with, or
-    has other answers.
+    Attempts that are already there stay. A problem without a prediction gets an empty patch, which fails as
+    ``no_patch``. Missing predictions, and those that the run does not use, are announced. Raises UsageError if the
+    predictions have changed since the run was planned.
     """
     wanted = [
         (candidate, problem, sample)
@@ -131,7 +131,7 @@ def run_predictions(
     """Return the patches and answers of runs as predictions.
 
     The second value is the number of samples that have no patch because of a fault. With ``suite``, predictions have
-    the ids of the exported suite (``slug`` is the repository as ``owner/name``); without it the problems' ids.
+    the ids of the exported suite (``slug`` is the repository as ``owner/name``), otherwise the problems' ids.
     """
     ids = instance_ids(suite, slug) if suite is not None else None
     labels: dict[str, str] = {}
@@ -204,7 +204,7 @@ def grade_predictions(
 ) -> Iterator[Outcome]:
     """Grade the predictions; yield their outcomes in order.
 
-    Several predictions of one model for one problem are its samples. At most ``sandboxes`` work at once.
+    Several predictions of one model for one problem are its samples. At most ``sandboxes`` sandboxes work at once.
     """
     check_images(suite)
     problems = {problem.id: problem for problem in suite.problems}

@@ -1,7 +1,8 @@
 """Find the repository of a suite's base commits.
 
-A suite is untrusted, and its base trees go into prompts. So it may name only the repository around it or one beside it,
-without links or alternates to objects elsewhere. The person who runs the suite has to name any other repository.
+A suite is untrusted, and its base trees go into prompts. So a suite may name only the repository around its folder or
+one beside its folder, and this repository must have no links or alternates to objects elsewhere. The person who runs
+the suite has to name any other repository.
 """
 
 import os
@@ -19,7 +20,7 @@ from codegate.suite.tree import Tree
 def load_base(suite: Suite, problem: Problem, repository: Path | None = None) -> Tree:
     """Return the base tree of ``problem``.
 
-    ``repository`` has the base commits; None: the one that the suite names.
+    ``repository`` has the base commits; None: the repository that the suite names.
 
     Raises:
         UsageError: the tree cannot be read, or the suite may not name the repository.
@@ -33,7 +34,7 @@ def load_base(suite: Suite, problem: Problem, repository: Path | None = None) ->
 def load_tree(suite: Suite, base: Base, repository: Path | None = None) -> Tree:
     """Return a tree from the suite's folder or from git.
 
-    ``repository`` has the base commits; None: the one that the suite names.
+    ``repository`` has the base commits; None: the repository that the suite names.
 
     Raises:
         UsageError: there is no such repository, or it does not have the commit.
@@ -101,9 +102,10 @@ def _none(suite: Suite, home: Path, error: GitError) -> UsageError:
 
 
 def _check_own(home: Path) -> None:
-    """Raise GitError unless ``home`` is a repository's top folder.
+    """Raise GitError unless ``home`` is a self-contained repository.
 
-    It may be a linked work tree, and must hold all of its objects itself.
+    ``home`` must be the top folder of a repository or of a linked work tree. The repository must hold all of its
+    objects in its own folder.
     """
     found = git(home, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
     folder, common = (Path(os.path.realpath(line)) for line in os.fsdecode(found).removesuffix("\n").split("\n"))

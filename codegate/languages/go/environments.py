@@ -1,4 +1,4 @@
-"""Support mining of Go."""
+"""Leave out Go test code that does not compile."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _PLACE: Final = re.compile(r"^(?:\./)?([^\s:]+_test\.go):(\d+)", re.MULTILINE)
 
 
 class GoSupport(LanguageSupport):
-    """What mining needs to know about Go."""
+    """Mining's support for Go."""
 
     @override
     def narrowed(self, tests: Mapping[str, TreeFile | None], message: str) -> Mapping[str, TreeFile]:

@@ -1,4 +1,4 @@
-"""Support mining of JavaScript and TypeScript."""
+"""Find the test runner of a JavaScript or TypeScript project."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ _CALLED: Final = re.compile(r"(?:npm|pnpm|yarn|bun)(?:\s+run)?\s+([\w:.-]+)|run-
 
 
 class JavaScriptSupport(LanguageSupport):
-    """What mining needs to know about JavaScript and TypeScript."""
+    """Mining's support for JavaScript and TypeScript."""
 
     parts = True
 

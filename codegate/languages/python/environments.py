@@ -1,4 +1,4 @@
-"""Support mining of Python."""
+"""Find a Python project's test runner and import roots."""
 
 import re
 from pathlib import PurePosixPath
@@ -21,7 +21,7 @@ _DECLARING: Final = re.compile(
 
 
 class PythonSupport(LanguageSupport):
-    """What mining needs to know about Python."""
+    """Mining's support for Python."""
 
     parts = True
 

@@ -1,8 +1,8 @@
 """Audit whether a model can reach answers or hidden tests.
 
-A base tree is a snapshot of one commit, so history cannot leak. Copies can: inside the tree (a vendored or built copy,
-a patch file) or in the environment (a later release of the project that a dependent installed). A program that runs in
-a sandbox looks for copies in the environment, and sees the same as code that a model starts.
+A base tree is a snapshot of one commit, without history. Copies of the fix or of hidden tests can be in the tree
+(vendored or built code, a patch file) or in the environment (a later release of the project that a dependent
+installed). A program searches the environment in a sandbox, and sees the same files as code that a model starts.
 """
 
 import difflib
@@ -53,7 +53,7 @@ def audit_leaks(
     - a file with several lines of the fix that have an identifier and at least 20 characters;
     - a file with the fixed content of a hidden test;
     - an installed release of the project, unless its copies of the files that the fix changes all lack the fix;
-    - compiled code of the project, in an environment that was built ``from_tree``; no other environment has any.
+    - compiled code of the project. Only an environment that was built ``from_tree`` can have any.
 
     The project is the content of ``folder``, if only a part of the repository is mined.
 
@@ -150,10 +150,10 @@ def _search_request(base: Tree, hidden: Changes, fix: Changes, folder: str = "")
 
 
 def _runs(base: Tree, fix: Changes) -> list[list[str]]:
-    """Return the fix's hunks by which a copy is recognised.
+    """Return hunks of the fix, to recognise copies of it.
 
-    Each is a list of stripped non-blank lines of the changed file, with up to ``_AROUND`` lines of context. Hunks with
-    little code, and hunks whose text is already in the old file, are left out.
+    A hunk is a list of the fixed file's lines, stripped and without blank lines, with up to ``_AROUND`` lines of
+    context on each side. Hunks with little code, and hunks whose text is already in the old file, are left out.
     """
     found: list[list[str]] = []
     for path, file in fix.items():

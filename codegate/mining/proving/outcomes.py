@@ -34,10 +34,10 @@ class TestOutcomes:
         pass_to_fail: tests that always pass before the fix and always fail after it.
         flaky_fix_tests: whether a quarantined test failed before the fix and passed after it at least once.
         kinds: how each fail-to-pass test fails before the fix.
-        evidence: the result of each fail-to-pass test before the fix, for the statement; None: never reported.
+        evidence: the result of each fail-to-pass test before the fix, for the statement; None if it was not reported.
         none_to_pass: tests of ``fail_to_pass`` that do not even exist before the fix.
         places: by fail-to-pass test, the file and function that raised its exception before the fix, if known.
-        expected_fail: tests that never pass after the fix, and failed before it too.
+        expected_fail: tests that always fail after the fix, and did not always pass before it.
     """
 
     __test__ = False  # not a test class, whatever its name begins with
@@ -99,10 +99,11 @@ def classify_tests(
 ) -> TestOutcomes:
     """Return the fixed tree's tests, classified by results.
 
-    A test is left out if a run after the fix does not report it (its id is not stable), if it is skipped after the fix,
-    or if its id holds a memory address. A run does not count for a test that it did not reach, because another test
-    used up the time or ended the process. The first reports of ``before`` and ``after`` are of the graded runs.
-    ``varied`` says, by state, what each further run varies.
+    ``before`` and ``after`` have a report of each run without and with the fix, the graded run first. For the evidence
+    of a quarantine, ``varied`` has by state (``before``, ``after``) what each later run varies. A test is left out if a
+    run after the fix does not report it (its id is not stable), if it is skipped after the fix, or if its id holds a
+    memory address. A run does not count for a test that it did not reach, because another test used up the time or
+    ended the process.
     """
 
     def told(test: str, state: str, reports: Sequence[TestReport]) -> str:
@@ -158,8 +159,8 @@ def classify_tests(
 def without_doubtful_passes(report: TestReport) -> TestReport:
     """Return a report without passes that its exit status contradicts.
 
-    A run may fail although none of its tests did: Go, for example, prints a pass for a test whose goroutine then ends
-    the process.
+    A run can fail although all of its tests passed: Go, for example, prints a pass for a test whose goroutine then
+    ends the process.
     """
     failed = any(result.status not in {"passed", "skipped"} for result in report.results.values())
     if report.exit_code in {None, 0, _NO_TESTS} or failed or report.collection_errors or not report.results:

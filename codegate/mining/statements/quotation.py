@@ -47,7 +47,7 @@ _SOURCE: Final = re.compile(r">>>|\.\w+:\d+|=>| \| | # |^\$ |[{};]$")
 #: A name before a value, such as "Version: ".
 _NAMED: Final = re.compile(r"^\W{0,4}[^\W\d_][\w ]{0,40}[*_]{0,2}:[*_]{0,2}\s")
 _HAS_CODE: Final = re.compile(r"`[^`]+`|\w\((?!e?s\))[^()\n]*\)|[A-Za-z0-9]_\w|\w_\b|[a-z][A-Z]|(?<!\S)--?[a-z]")
-#: Code, or brackets around a reference or an address; these are removed as a whole.
+#: Code (the group), which stays, or brackets around a reference or an address, which are removed as a whole.
 _ASIDE: Final = re.compile(
     rf"({CODE.pattern})"
     r"|,?\s?(?<![\]\w])\([^()\n]{0,200}(?:#\d|[:}]`#?\d|://)[^()\n]{0,300}\)"
@@ -74,7 +74,7 @@ class Quotation:
     Attributes:
         source: ``issue``, ``changelog``, ``pull request`` or ``commit``.
         parts: unchanged sentences, and an ellipsis in brackets for each one that is left out.
-        heading: the heading above it that is shown, "" for none.
+        heading: the heading above the paragraph, if it is shown; else "".
     """
 
     source: str
@@ -94,9 +94,9 @@ class Quotation:
 
 
 def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: bool) -> tuple[str, str]:
-    """Return the first title that may be shown, with source.
+    """Return the first title that ``refused`` allows, with source.
 
-    Both are "" if no title is allowed. ``refused`` returns why a text may not be shown, or "". If no other title may be
+    Both are "" if there is none. ``refused`` returns why a text may not be shown, or "". If no other title may be
     shown, ``short`` allows a title of one or two words, or one that is incomplete without its issue number.
     """
     few = ("", "")
@@ -115,11 +115,12 @@ def first_title(titles: Iterable[tuple[str, str]], refused: Refused, *, short: b
 def quote_texts(
     texts: Iterable[tuple[str, str]], known: str, refused: Refused, template: Template = NO_TEMPLATE
 ) -> list[Quotation]:
-    """Return quotations from ``texts`` until they say enough.
+    """Quote sentences from ``texts`` until they describe the bug.
 
-    ``texts`` come with their sources, the best first; ``template`` has lines that people did not write. Left out are
-    sentences that repeat ``known``, such as the title, and sentences for which ``refused`` returns a reason. The
-    quotation of a message ends before the first refused sentence, because the next ones often describe the fix.
+    ``texts`` are pairs of a text and its source, the best first. Not quoted are lines of ``template``, sentences that
+    repeat ``known``, such as the title, and unsuitable sentences: fragments, and those with references or for which
+    ``refused`` returns a reason. In the text of a commit or pull request nothing is quoted after the first unsuitable
+    sentence, because later sentences often describe the fix.
     """
     found: list[Quotation] = []
     earlier = [("", _stems(known))]
@@ -172,7 +173,7 @@ def sentences_of(passages: Iterable[Quotation]) -> list[str]:
 def says_enough(sentences: Collection[str]) -> bool:
     """Return whether ``sentences`` describe a bug without an example.
 
-    Two sentences do, or one with code in it.
+    Two sentences are enough, or one that contains code.
     """
     return len(sentences) >= _ENOUGH or any(map(_HAS_CODE.search, sentences))
 
@@ -199,7 +200,7 @@ def is_sentence(text: str, source: str, form: Form = "paragraph") -> bool:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text that are no references."""
+    """Yield a text's sentences, except references."""
     at = 0
     for end in [*(match.span() for match in _END.finditer(CODE.sub(lambda code: "X" * len(code[0]), text))), (None, 0)]:
         sentence = text[at : end[0]].strip()

@@ -1,6 +1,6 @@
 """Pack files for rented machines, and fetch what builds made.
 
-A machine serves one sandbox, so the sandbox writes to its folders directly.
+A machine serves one sandbox, so the sandbox writes to the machine's folders directly.
 """
 
 import contextlib
@@ -36,9 +36,9 @@ def pack(target: Path, tools: Tools, beside: Iterable[tuple[str, Layer]], layer:
     Args:
         target: the archive.
         tools: programs and files of every sandbox.
-        beside: layers of further recorded builds, by the names of their folders.
-        layer: the recorded build, or the one that a new build continues.
-        uv: the path of ``uv``, for a new build.
+        beside: layers of further recorded builds, with the names of the folders to unpack them into.
+        layer: the environment's recorded build, or the build that a new one continues; None: a new build starts afresh.
+        uv: the path of ``uv``, which a new build needs; None: nothing is built.
 
     Raises:
         SandboxError: the archive is too large, or a layer's archive is changed or malformed.
