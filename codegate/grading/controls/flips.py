@@ -1,7 +1,7 @@
 """Find changes of tests that make the reference fix fail.
 
-Such a change is a flip; a grade's controls are drawn from them. A copy's result counts only if the unchanged test
-beside it passed.
+A change replaces one *site*: a literal, name or operator. If the reference fix fails a copy of the test with it, it is
+a *flip*; the grader draws its controls from these. The copy's result counts only if the unchanged test passed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

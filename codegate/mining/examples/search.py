@@ -1,7 +1,13 @@
 """Search examples: failing tests' lines, run with other literals.
 
-The first pass runs whole tests with other literals, and finds values that the fix changes. The second pass runs only
-the code that a reader would see, with and without some of its statements.
+A *line* is the statements of a test up to an assertion, and a *probe* a line that may have other literals. The search
+has four stages:
+
+1. ``_files`` makes the probes of the failing tests.
+2. They run before and after the fix. A ``ProbeDifference`` is an expression whose value the fix changes.
+3. Each difference becomes some ``_PossibleExample``, with more or fewer statements, if it may be shown.
+4. The code of each possible example runs alone, as a reader would run it. Those with the same values as before are
+   the ``FoundExample``.
 """
 
 import re
