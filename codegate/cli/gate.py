@@ -3,7 +3,7 @@
 from codegate.cli.options import Baseline, PolicyFile, RunFolder, as_command
 from codegate.cli.policy import print_report, project_by, read_settings
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, load_pinned
+from codegate.gating import load_pinned
 from codegate.operations.requests import Reports, RulesFrom
 from codegate.operations.rules import check_same_rules
 from codegate.operations.runs import gate
@@ -27,17 +27,17 @@ def command(
     to be of that commit's suite (`codegate run --rules-from`).
     """
     journal = Journal.open(run)
-    by: Gate | GatePolicy | None
     if rules_from is None:
         settings, home = read_settings(config)
         lock = home / settings.baseline
-        alone = baseline is None and settings.gate.decides_without_baseline and not settings.gates_with(lock)
-        by = settings.gate if alone else Gate(load_pinned(baseline or lock), settings.gate)
+        alone = baseline is None and settings.gate.critical_floors and not settings.gates_with(lock)
+        by = Gate(None if alone else load_pinned(baseline or lock), settings.gate)
     else:
         project = project_by(rules_from, config, baseline)
         settings = project.settings
         check_same_rules(journal.manifest, project)
-        if (by := project.gate or project.floors) is None:
+        if project.gate is None:
             raise UsageError(f"{rules_from} pins no baseline, and its policy has no floors.", "Merge a lock first.")
+        by = project.gate
     report = gate(journal, by, reports=reports, terms=terms_of(settings))
     return print_report(report, by)

@@ -6,7 +6,7 @@ from codegate.cli.options import Argument, Baseline, PolicyFile, as_command
 from codegate.cli.output import note
 from codegate.cli.policy import print_report, read_settings
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import GatePolicy, load_pinned
+from codegate.gating import load_pinned
 from codegate.operations.requests import Reports
 from codegate.operations.runs import merge
 from codegate.reporting import terms_of
@@ -39,12 +39,12 @@ def command(
     if baseline is not None and not gated:
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
     lock = baseline or home / settings.baseline
-    by: Gate | GatePolicy | None = policy if policy.decides_without_baseline and not manifest.no_gate else None
+    by = Gate(None, policy) if policy.critical_floors and not manifest.no_gate else None
     if gated and (baseline is not None or settings.gates_with(lock)):
         by = Gate(load_pinned(lock), policy)
     report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms_of(settings))
     note(f"run {report.run.manifest.id} in {report.folder}")
-    if not isinstance(by, Gate):
+    if by is None or by.baseline is None:
         alone = "gated by floors alone" if by is not None else "not gated"
         note(f"{alone}: the run was planned {'with --no-gate' if manifest.no_gate else 'without a baseline'}")
     return print_report(report, by)

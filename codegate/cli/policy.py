@@ -6,7 +6,6 @@ import click
 
 from codegate.cli.output import columns, json_wanted, note, say, write
 from codegate.errors import ExitCode
-from codegate.gating import GatePolicy
 from codegate.operations.rules import STAND_IN, Places, Project, relative, rules_from
 from codegate.operations.runs import Report
 from codegate.reporting import render_console, render_json
@@ -57,10 +56,10 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
 
 
-def print_report(report: Report, by: Gate | GatePolicy | None = None) -> ExitCode:
+def print_report(report: Report, by: Gate | None = None) -> ExitCode:
     """Print a run's report; return the command's exit code.
 
-    If ``by`` is a baseline with its policy, a command is printed that confirms a regression.
+    If ``by`` takes fresh baseline samples, a command is printed that confirms a regression.
     """
     if json_wanted():
         write(render_json(report.view))
@@ -70,7 +69,7 @@ def print_report(report: Report, by: Gate | GatePolicy | None = None) -> ExitCod
     if report.trace:
         say(report.trace)
     regressed = any(one.kind == "regressed" and one.confirmed is None for one in report.verdicts)
-    if regressed and isinstance(by, Gate) and by.policy.confirm_samples:
+    if regressed and by is not None and by.confirm_samples:
         gated = report.run.manifest.gated_by is not None
         command = f"`codegate run SUITE --resume {report.folder}`" if gated else "a new `codegate run` with the lock"
         note(f"{command} samples the pinned model again, where its key is set, and decides with these samples")

@@ -75,7 +75,6 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
         out=request.out,
         resume=resume,
         gate=spec.gate if gated else None,
-        floors=spec.floors if gated else None,
         shard=choice,
         problems=request.problems,
         limit=request.limit,
@@ -87,11 +86,13 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
         first.append("not gated: a run of some problems cannot be compared with a baseline")
     elif ungated and not request.no_gate:
         first.append(f"not gated: the run was started with --no-gate (`codegate gate {resume}` compares it)")
-    elif spec.gate is None and not request.no_gate:
-        alone = "gated by floors alone" if spec.floors is not None else "not gated"
+    elif spec.baseline is None and not request.no_gate:
+        alone = "gated by floors alone" if spec.gate is not None else "not gated"
         first.append(f"{alone}: there is no {lock} (codegate baseline pin writes it)")
     made = spec.samples or 1
-    unpinned = spec.gate is None and request.rules_from is None and resume is None and choice is None and not partial
+    unpinned = (
+        spec.baseline is None and request.rules_from is None and resume is None and choice is None and not partial
+    )
     if unpinned and made < MIN_SAMPLES:
         first.append(f"{count_of(made, 'sample')} per problem: pinning needs {MIN_SAMPLES} or more (--samples 10)")
 

@@ -160,11 +160,6 @@ class GatePolicy(Strict):
     )
 
     @property
-    def decides_without_baseline(self) -> bool:
-        """Return whether critical floors can decide without a baseline."""
-        return bool(self.critical_floors)
-
-    @property
     def critical_floors(self) -> dict[str, float]:
         """Return the critical tier's required pass rates, by tag."""
         return {tag: rule.floor for tag, rule in sorted(self.cohorts.items()) if rule.tier == "critical"}

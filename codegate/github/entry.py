@@ -146,7 +146,7 @@ def _run_mode(job: Job, scratch: Path) -> Result:
     bot = job.environment.get("GITHUB_ACTOR") in _BOTS_WITHOUT_SECRETS
     if event is not None and (event.fork or (event.pull is not None and bot)):
         _check_keyless(job, project.settings.candidates)
-    if job.base is not None and project.lock is None and project.floors is None and mode in _NEED_CANDIDATES:
+    if job.base is not None and project.lock is None and project.gate is None and mode in _NEED_CANDIDATES:
         return modes.ungated(job.base)
     if project.lock is not None:
         try:

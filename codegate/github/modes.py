@@ -84,7 +84,7 @@ def merge(job: Job, project: Project) -> Result:
     report = runs.merge(
         shard_folders([inputs.shards_path]),
         job.folder,
-        project.gate or project.floors,
+        project.gate,
         run_id=inputs.run_id,
         reports=inputs.reports,
         terms=terms_of(project.settings),
@@ -223,7 +223,7 @@ def run_spec(
     )
     sandbox = "docker" if wanted in {"auto", "bwrap"} else wanted
     if not gated:
-        spec = replace(spec, gate=None, floors=None)
+        spec = replace(spec, gate=None)
     return with_downloaded_run(replace(spec, sandbox=sandbox, out=job.folder, shard=inputs.shard), job)
 
 

@@ -163,7 +163,7 @@ def requested_run(request: SuiteRequest, project: Project) -> RunSpec:
 
 
 def _gated(spec: RunSpec, request: SuiteRequest) -> RunSpec:
-    return replace(spec, gate=None, floors=None, no_gate=True) if request.no_gate else spec
+    return replace(spec, gate=None, no_gate=True) if request.no_gate else spec
 
 
 def resumed_project(request: RunRequest, resume: Path, project: Project) -> Project:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from codegate.candidates import CandidateSpec, Prices, list_entry, with_helper_prices
 from codegate.errors import CodegateError, ExitCode, UsageError
-from codegate.gating import Baseline, GatePolicy
+from codegate.gating import Baseline
 from codegate.operations.pinned import PinnedBaseline, find_pinned
 from codegate.running import CONFIG_NAME, Config, Gate, RunSpec, named_candidates
 from codegate.running.config import candidate_files, load_config, with_prices
@@ -88,17 +88,14 @@ class Project:
 
     @property
     def gate(self) -> Gate | None:
-        """Return the baseline and the policy; None without a baseline."""
-        baseline = self.pinned.baseline if self.pinned is not None else self.baseline
-        return Gate(baseline, self.settings.gate) if baseline is not None else None
+        """Return what decides the project's runs.
 
-    @property
-    def floors(self) -> GatePolicy | None:
-        """Return the gate's policy if it decides without a baseline.
-
-        None if a lock pins a baseline, or if the policy has no critical floors.
+        Without a lock it is the policy alone, if it has critical floors. None if nothing decides, or if the pinned
+        baseline was not fetched.
         """
-        return self.settings.gate if self.lock is None and self.settings.gate.decides_without_baseline else None
+        baseline = self.pinned.baseline if self.pinned is not None else self.baseline
+        alone = self.lock is None and bool(self.settings.gate.critical_floors)
+        return Gate(baseline, self.settings.gate) if baseline is not None or alone else None
 
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
         """Return the configured run; arguments override the configuration.
@@ -107,6 +104,7 @@ class Project:
         only from the pull request, because such a price could be too low.
         """
         settings, gate = self.settings, self.gate
+        baseline = gate.baseline if gate is not None else None
         candidates = candidates or settings.candidates
         run_options = settings.run_options(repository=self.repository, transcripts=self.transcripts, **options)
         alone = [spec.label for spec in candidates if spec.key() in self.unpriced]
@@ -121,10 +119,9 @@ class Project:
             samples or settings.samples,
             settings.sandbox,
             options=run_options,
-            prices=_known_prices(gate.baseline.spec, self.trusted, settings.prices) if gate is not None else {},
+            prices=_known_prices(baseline.spec, self.trusted, settings.prices) if baseline is not None else {},
             gate=gate,
-            floors=self.floors,
-            images=images_of(gate.baseline.samples.conditions) if gate is not None else self.images,
+            images=images_of(baseline.samples.conditions) if baseline is not None else self.images,
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from codegate.candidates import CandidateSpec
 from codegate.errors import CodegateError, ExitCode, UsageError, interrupted_as
-from codegate.gating import Baseline, GatePolicy, Verdict
+from codegate.gating import Baseline, Verdict
 from codegate.reporting import ReportTerms, ReportView, build_view, collector, read_evidence, send_trace, write_reports
 from codegate.running import (
     Gate,
@@ -63,11 +63,11 @@ def run(
     lines for people. ``reports`` is the reports' folder, by default in the run's. ``terms`` are the reports' prices,
     weights and limits. ``baseline`` is shown beside a run without a gate.
     """
-    if (floors := spec.floors) is not None:
-        check_policy(floors, load_suite(spec.suite))  # checked before the model calls, not only after them
-        check_cutoffs(spec.candidates, floors)
+    if spec.gate is not None and spec.baseline is None:  # checked before the model calls, not only after them
+        check_policy(spec.gate.policy, load_suite(spec.suite))
+        check_cutoffs(spec.candidates, spec.gate.policy)
     _, journal = run_suite(spec, progress, announce)
-    by = spec.gate or floors if journal.manifest.shard is None else None
+    by = spec.gate if journal.manifest.shard is None else None
     with interrupted_as(*interruption_words(spec, journal.folder)):
         made = gate(journal, by, reports=reports, terms=terms, baseline=baseline)
         if journal.manifest.shard is not None and spec.gate is not None:
@@ -78,7 +78,7 @@ def run(
 
 def gate(
     journal: Journal,
-    by: Gate | GatePolicy | None,
+    by: Gate | None,
     *,
     further: Sequence[Journal] = (),
     reports: Path | None = None,
@@ -98,7 +98,7 @@ def gate(
     if by is not None:
         each = (gate_run(run, by, journal.folder) for run, journal in zip(runs, journals, strict=True))
         verdicts = tuple(chain.from_iterable(each))
-    shown = by.baseline if isinstance(by, Gate) else baseline
+    shown = by.baseline if by is not None else baseline
     view = build_view(runs, verdicts, read_evidence(journals, shown, terms))
     files = write_reports(view, reports or journal.folder / "reports", formats)
     return Report(runs[0], journal.folder, verdicts, view, files, run_exit_code(runs[0], verdicts))
@@ -125,7 +125,7 @@ def judge(
 def merge(
     shards: Sequence[Path],
     out: Path | None,
-    by: Gate | GatePolicy | None,
+    by: Gate | None,
     *,
     run_id: str | None = None,
     reports: Path | None = None,
@@ -133,8 +133,8 @@ def merge(
 ) -> Report:
     """Merge a run's shards into ``out``, gate it, write reports.
 
-    ``by`` is a baseline with a policy, or only a policy; without it there are no verdicts. ``reports`` is the reports'
-    folder, by default in ``out``. ``terms`` are the reports' prices, weights and limits.
+    Without ``by`` there are no verdicts. ``reports`` is the reports' folder, by default in ``out``. ``terms`` are the
+    reports' prices, weights and limits.
     """
     journal = merge_shards(shards, out, run_id=run_id, gate=by)
     return _traced(gate(journal, by, reports=reports, terms=terms), journal)

@@ -35,10 +35,10 @@ def open_pinned(
     address or a key source in the file is used only if one of ``candidates`` has the same. Prices
     in the file are ignored.
     """
+    if gate.baseline is None or not gate.confirm_samples:
+        return None
     spec = gate.baseline.spec
     pinned = with_user_prices(spec, candidates, prices)
-    if not gate.policy.confirm_samples:
-        return None
     reason = None
     try:
         if spec.provider == "predictions":
@@ -64,7 +64,7 @@ def confirm_regressions(
     and is resumed if it exists. Calls of both runs count against the limits in the setup's options. ``pinned`` is the
     baseline's candidate at the user's prices.
     """
-    journal, count = setup.journal, gate.policy.confirm_samples
+    journal, count = setup.journal, gate.confirm_samples
     judged = run.model_copy(update={"confirmation": None})
     verdicts = [gate_candidate(judged, candidate, gate) for candidate in run.manifest.candidates]
     regressed = [verdict.label for verdict in verdicts if verdict.kind == "regressed"]

@@ -1,11 +1,11 @@
 """Compare a finished run with its baseline: verdicts, exit code."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from codegate.candidates import CandidateSpec
 from codegate.durable import digest
@@ -112,9 +112,12 @@ def choose_candidate(run: Run, name: str | None) -> CandidateSpec:
 
 @dataclass(frozen=True)
 class Gate:
-    """The baseline and the policy that decide verdicts."""
+    """What decides verdicts.
 
-    baseline: Baseline
+    Without a baseline the policy's critical floors and ``must_pass`` decide.
+    """
+
+    baseline: Baseline | None
     policy: GatePolicy
 
     @property
@@ -123,28 +126,26 @@ class Gate:
 
         Parts of the policy that cannot change a verdict are left out.
         """
-        return digest({"baseline": self.baseline.digest, "policy": _deciding(self.policy)})
+        shown_only = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive"}
+        policy = self.policy.model_dump(mode="json", exclude=shown_only)
+        own = {"baseline": self.baseline.digest} if self.baseline is not None else {}
+        return digest({**own, "policy": policy})
 
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Return the samples per problem at each planned comparison."""
+        return self.policy.looks if self.baseline is not None else (1,)
 
-def gate_digest(by: Gate | GatePolicy | None) -> str | None:
-    """Return the digest of a run's gate, None without one.
-
-    ``by`` is a baseline with a policy, or only a policy whose floors decide.
-    """
-    if isinstance(by, Gate):
-        return by.digest
-    return digest({"policy": _deciding(by)}) if by is not None else None
-
-
-def _deciding(policy: GatePolicy) -> dict[str, Any]:
-    shown_only = {"max_p95_latency", "max_cost_per_resolved", "on_inconclusive"}
-    return policy.model_dump(mode="json", exclude=shown_only)
+    @property
+    def confirm_samples(self) -> int:
+        """Return the fresh baseline samples that confirm a regression."""
+        return self.policy.confirm_samples if self.baseline is not None else 0
 
 
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
-    """Compare a candidate's samples so far with the baseline."""
+    """Return the verdict on a candidate's samples so far."""
     old = _excluded_by_age(run, gate.policy)
-    return _with_excluded(_compared(run, candidate, gate, old), old)
+    return _with_excluded(_decided(run, candidate, gate, old), old)
 
 
 def excluded_by_date(tags: Collection[str], policy: GatePolicy) -> bool:
@@ -191,18 +192,20 @@ def _with_excluded(verdict: Verdict, old: Mapping[str, str]) -> Verdict:
     return verdict.model_copy(update={"excluded": (*verdict.excluded, *listed)}) if old else verdict
 
 
-def _compared(run: Run, candidate: CandidateSpec, gate: Gate, gone: Mapping[str, str]) -> Verdict:
+def _decided(run: Run, candidate: CandidateSpec, gate: Gate, gone: Mapping[str, str]) -> Verdict:
+    baseline, looks, together = gate.baseline, run.manifest.looks, len(run.manifest.candidates)
     samples = without_problems(candidate_samples(run, candidate), gone)
-    stored = without_problems(gate.baseline.samples, gone)
-    looks, together = run.manifest.looks, len(run.manifest.candidates)
-    if (age := gate.baseline.age()).state == "expired" and not gate.policy.allow_expired:
+    if baseline is None:
+        return against_floors(samples, gate.policy, together)
+    stored = without_problems(baseline.samples, gone)
+    if (age := baseline.age()).state == "expired" and not gate.policy.allow_expired:
         old, new = _aged(stored, f"{age.days} days"), _aged(samples, f"under {EXPIRE_DAYS} days")
         verdict = compare(old, new, gate.policy, looks=looks, candidates=together)
-        return verdict.model_copy(update={"reason": _renewal(gate.baseline, age)})
+        return verdict.model_copy(update={"reason": _renewal(baseline, age)})
     verdict = compare(stored, samples, gate.policy, looks=looks, candidates=together)
     if verdict.kind != "regressed" or run.confirmation is None:
         return verdict
-    pinned, pooled = gate.baseline.spec, {one.id for one in gate.baseline.runs}
+    pinned, pooled = baseline.spec, {one.id for one in baseline.runs}
     if run.confirmation.manifest.id in pooled:  # a refresh has added the confirming samples to the baseline
         return verdict
     if [candidate.key() for candidate in run.confirmation.manifest.candidates] != [pinned.key()]:
@@ -231,8 +234,11 @@ def settled_candidates(run: Run, gate: Gate) -> frozenset[str]:
     """Return keys of candidates whose verdict more samples cannot change.
 
     A baseline under other conditions, or a policy under which no candidate can pass, settles a candidate before it has
-    samples. In a run with several planned comparisons, a clear verdict settles a candidate as well.
+    samples. In a run with several planned comparisons, a clear verdict settles a candidate as well. Without a baseline
+    no candidate is settled.
     """
+    if gate.baseline is None:
+        return frozenset()
     settled = set()
     run = run.model_copy(update={"confirmation": None})  # a confirmation does not reopen a planned comparison
     for candidate in run.manifest.candidates:
@@ -265,7 +271,7 @@ def check_finished(run: Run, settled: Collection[str] = (), name: str = "", fold
         check_finished(run.confirmation, folder=folder)
 
 
-def check_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
+def check_gate(manifest: RunManifest, gate: Gate | None) -> None:
     """Raise UsageError if ``gate`` cannot decide a run.
 
     A gate cannot decide if the run has several planned comparisons and was planned for another gate, or if a model was
@@ -273,20 +279,21 @@ def check_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
     """
     if manifest.sequential:
         check_planned_gate(manifest, gate)
-    if isinstance(gate, Gate):
-        check_cutoffs((*manifest.candidates, gate.baseline.spec), gate.policy)
+    if gate is not None:
+        pinned = (gate.baseline.spec,) if gate.baseline is not None else ()
+        check_cutoffs((*manifest.candidates, *pinned), gate.policy)
 
 
-def check_planned_gate(manifest: RunManifest, gate: Gate | GatePolicy | None) -> None:
+def check_planned_gate(manifest: RunManifest, gate: Gate | None) -> None:
     """Raise UsageError if the run was planned for another gate.
 
-    ``gate`` is a baseline with a policy, or only a policy whose floors decide. With None, the run must have been
-    planned without a gate. Floors may also decide a run that was planned without a gate.
+    Without ``gate``, the run must have been planned without one. A gate without a baseline may also decide a run that
+    was planned without a gate.
     """
-    if gate_digest(gate) == manifest.gated_by:
+    if manifest.gated_by == (gate.digest if gate is not None else None):
         return
     if manifest.gated_by is None:
-        if isinstance(gate, GatePolicy):
+        if gate is None or gate.baseline is None:
             return
         raise UsageError(
             f"run {manifest.id} was planned without a baseline, but one is configured.",
@@ -314,37 +321,26 @@ def check_cutoffs(candidates: Sequence[CandidateSpec], policy: GatePolicy) -> No
             )
 
 
-def gate_run(run: Run, gate: Gate | GatePolicy, folder: Path | None = None) -> tuple[Verdict, ...]:
+def gate_run(run: Run, gate: Gate, folder: Path | None = None) -> tuple[Verdict, ...]:
     """Return each candidate's verdict on a finished run.
 
-    A policy without a baseline checks only its floors and ``must_pass``. Verdicts warn of an old baseline, of a
-    baseline compared with itself, and of a regression that no fresh samples confirmed. ``folder`` is the run's, for
-    messages.
+    Verdicts warn of an old baseline, of a baseline compared with itself, and of a regression that no fresh samples
+    confirmed. ``folder`` is the run's, for messages.
 
     Raises:
         UsageError: the run is unfinished or was planned for another gate.
     """
-    if isinstance(gate, GatePolicy):
-        check_gate(run.manifest, gate)
-        together, older = run.manifest.candidates, _excluded_by_age(run, gate)
-        check_cutoffs(together, gate)
-        check_finished(run, folder=folder)
-        narrowed = (without_problems(candidate_samples(run, one), older) for one in together)
-        return tuple(_with_excluded(against_floors(samples, gate, len(together)), older) for samples in narrowed)
     check_gate(run.manifest, gate)
     settled = settled_candidates(run, gate)
     given_up = _given_up(run, settled)
     check_finished(run, settled | given_up, folder=folder)
-    age = gate.baseline.age()
-    gates = age.state != "expired" or gate.policy.allow_expired
-    old = (f"the baseline is not fresh: {age.words()}",) if age.words() and gates else ()
     verdicts = []
     for candidate in run.manifest.candidates:
         verdict = gate_candidate(run, candidate, gate)
         if candidate.key() in given_up:
             verdict = _without_result(verdict, run)
-        warnings = [*verdict.warnings, *old, *_self_comparison(run, candidate, gate.baseline, verdict)]
-        if verdict.kind == "regressed" and verdict.confirmed is None and gate.policy.confirm_samples:
+        warnings = [*verdict.warnings, *_baseline_warnings(run, candidate, gate, verdict)]
+        if verdict.kind == "regressed" and verdict.confirmed is None and gate.confirm_samples:
             warnings.append("not confirmed by a fresh baseline run")
         verdicts.append(verdict.model_copy(update={"warnings": tuple(warnings)}))
     return tuple(verdicts)
@@ -372,13 +368,17 @@ def _without_result(verdict: Verdict, run: Run) -> Verdict:
     return Verdict(kind="infrastructure", reason=reason, **{name: getattr(verdict, name) for name in _KEPT})
 
 
-def _self_comparison(run: Run, candidate: CandidateSpec, baseline: Baseline, verdict: Verdict) -> tuple[str, ...]:
+def _baseline_warnings(run: Run, candidate: CandidateSpec, gate: Gate, verdict: Verdict) -> Iterator[str]:
+    if (baseline := gate.baseline) is None:
+        return
+    age = baseline.age()
+    if age.words() and (age.state != "expired" or gate.policy.allow_expired):
+        yield f"the baseline is not fresh: {age.words()}"
     if run.manifest.id in {one.id for one in baseline.runs}:
-        return (f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself",)
+        yield f"run {run.manifest.id} is part of the pinned baseline, so it is compared with itself"
     # Equal wrong answers prove nothing, because many models give them. So a regressed candidate gets no such warning.
-    if verdict.kind != "regressed" and only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
-        return ("every answer is one of the pinned baseline's own, so the baseline is compared with itself",)
-    return ()
+    elif verdict.kind != "regressed" and only_stored_answers(baseline.samples, candidate_samples(run, candidate)):
+        yield "every answer is one of the pinned baseline's own, so the baseline is compared with itself"
 
 
 def run_exit_code(run: Run, verdicts: Sequence[Verdict], settled: Collection[str] = ()) -> ExitCode:

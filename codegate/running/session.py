@@ -12,7 +12,7 @@ from typing import Final
 
 from codegate.candidates import CandidateSpec, Prices, answers_in_file, price_words
 from codegate.errors import UNWRITTEN, Interrupted, UsageError
-from codegate.gating import GatePolicy
+from codegate.gating import Baseline
 from codegate.grading import base_images
 from codegate.running.attempt import Engine, Progress, Setup
 from codegate.running.bases import check_bases
@@ -20,7 +20,7 @@ from codegate.running.cache import AttemptCache
 from codegate.running.calls import TimeLimit
 from codegate.running.checks import check_answering, check_prices, check_servers, with_spending
 from codegate.running.confirmation import confirm_regressions, open_pinned
-from codegate.running.gate import Gate, check_gate, check_planned_gate, gate_digest, settled_candidates
+from codegate.running.gate import Gate, check_gate, check_planned_gate, settled_candidates
 from codegate.running.journal import ANSWERS, RUNS, Journal
 from codegate.running.opening import interruptible, opened_backend, opened_providers
 from codegate.running.outcome import Run, RunManifest, Shard
@@ -49,8 +49,7 @@ class RunSpec:
         out: folder of a new run; None makes ``runs/<id>``.
         resume: folder of a run to continue.
         prices: prices by model, for the pinned model.
-        gate: baseline and policy; without ``samples``, sampling of a candidate stops once its verdict is settled.
-        floors: policy whose floors decide if ``gate`` is None.
+        gate: what decides; without ``samples``, sampling of a candidate stops once its verdict is settled.
         no_gate: a new run stays ungated, also when it is resumed; a run planned for a gate is resumed without it.
         shard: part of a shared run. A shard makes a fixed number of samples (three for a gate without ``samples``) and
             no verdict.
@@ -71,7 +70,6 @@ class RunSpec:
     options: RunOptions = field(default_factory=RunOptions)
     prices: Mapping[str, Prices] = field(default_factory=dict)
     gate: Gate | None = None
-    floors: GatePolicy | None = None
     no_gate: bool = False
     shard: ShardChoice | None = None
     answers: PredictedCandidates | None = None
@@ -80,6 +78,11 @@ class RunSpec:
     limit: int | None = None
     pilot: int | None = None
     command: tuple[str, ...] = ()
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """Return the baseline to compare with; None without one."""
+        return self.gate.baseline if self.gate is not None else None
 
 
 def run_suite(
@@ -116,7 +119,7 @@ def _run_suite(
         check_resumable(journal.manifest, suite)
         planned = journal.manifest
         if planned.shard is not None or (planned.gated_by is not None and not spec.no_gate):
-            check_planned_gate(planned, spec.gate or spec.floors)
+            check_planned_gate(planned, spec.gate)
         sandbox = _same_sandbox(spec.sandbox, journal.manifest)
         run_id = journal.manifest.id
         candidates = _with_own_terms(journal.manifest, spec.candidates).candidates
@@ -190,7 +193,7 @@ def check_same_plan(folder: Path, spec: RunSpec) -> None:
     """Raise UsageError naming where ``spec`` differs from the run's plan."""
     before = Journal.open(folder).manifest
     now = _plan(load_suite(spec.suite), spec, before.sandbox, before.id, fixed=spec.shard is not None)
-    if before.gated_by is None and spec.gate is None:  # floors may decide a run that was planned without a gate
+    if before.gated_by is None and spec.baseline is None:  # floors may decide a run that was planned without a gate
         now = now.model_copy(update={"gated_by": None})
     if spec.shard is not None:
         now = shard_manifest(now, spec.shard)
@@ -283,8 +286,7 @@ def _plan(
     fixed: bool,
     images: Mapping[str, str] | None = None,
 ) -> RunManifest:
-    gate = spec.gate
-    samples = spec.samples
+    gate, samples = spec.gate, spec.samples
     if spec.answers is not None:
         samples = samples or spec.answers.samples
         if samples > spec.answers.samples:
@@ -292,11 +294,10 @@ def _plan(
                 f"the predictions have at most {count_of(spec.answers.samples, 'sample')} of a problem, not {samples}.",
                 "Leave out --samples.",
             )
-    gated = gate is not None and samples is None
-    looks = gate.policy.looks if gate is not None and gated else (samples or 1,)
+    looks = gate.looks if gate is not None and samples is None else (samples or 1,)
     if fixed:
-        looks = (min(looks[-1], _SHARD_SAMPLES) if gated else looks[-1],)
-    gated_by = gate_digest(gate or spec.floors)
+        looks = (looks[-1] if samples else min(looks[-1], _SHARD_SAMPLES),)
+    gated_by = gate.digest if gate is not None else None
     planned = plan_run(
         suite, spec.candidates, looks[-1], sandbox, run_id, looks=looks, gated_by=gated_by, images=images
     )

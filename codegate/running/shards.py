@@ -20,7 +20,6 @@ from typing import Any, Final
 
 from codegate.durable import check_new_folder, digest
 from codegate.errors import InfrastructureError, UsageError
-from codegate.gating import GatePolicy
 from codegate.running.gate import Gate, check_finished, check_planned_gate, settled_candidates
 from codegate.running.journal import MANIFEST, MAX_JOURNAL_BYTES, OUTCOMES, RUNS, Journal
 from codegate.running.outcome import (
@@ -197,7 +196,7 @@ def merge_shards(
     out: Path | None = None,
     *,
     run_id: str | None = None,
-    gate: Gate | GatePolicy | None = None,
+    gate: Gate | None = None,
 ) -> Journal:
     """Merge a run's shards; return the whole run's journal.
 
@@ -213,7 +212,7 @@ def merge_shards(
     whole = whole_manifest([part.journal.manifest for part in parts])
     check_planned_gate(whole, gate)
     soundness = _soundness(parts, len(whole.problems))
-    over = settled_candidates(Run(manifest=whole, outcomes=()), gate) if isinstance(gate, Gate) else frozenset()
+    over = settled_candidates(Run(manifest=whole, outcomes=()), gate) if gate is not None else frozenset()
     unsound = {name: reason for name, reason in soundness.problems.items() if reason} if soundness is not None else {}
     for part in parts:
         run = Run(manifest=part.journal.manifest.without(unsound), outcomes=part.outcomes)

@@ -10,7 +10,7 @@ import pytest
 from codegate.candidates import CandidateSpec
 from codegate.gating import GatePolicy
 from codegate.operations.suites import validate
-from codegate.running import Journal, Run, gate_run, load_run
+from codegate.running import Gate, Journal, Run, gate_run, load_run
 from codegate.running.predictions import grade_predictions, run_predictions
 from codegate.sandbox import select_backend
 from codegate.solving import contains_code
@@ -94,10 +94,10 @@ def test_code_where_none_belongs_is_a_failure_of_its_own(run: Run) -> None:
 @pytest.mark.bwrap
 @pytest.mark.requirement("G10")
 def test_cohorts_that_should_hold_no_code_are_gated(run: Run) -> None:
-    verdicts = gate_run(run, GatePolicy.model_validate({"cohorts": FLOORS}))
+    verdicts = gate_run(run, Gate(None, GatePolicy.model_validate({"cohorts": FLOORS})))
     assert [verdict.kind for verdict in verdicts] == ["pass", "regressed", "regressed"]
     prose = {"cohorts": {"answer:prose": FLOORS["answer:prose"]}}
-    assert [verdict.kind for verdict in gate_run(run, GatePolicy.model_validate(prose))] == [
+    assert [verdict.kind for verdict in gate_run(run, Gate(None, GatePolicy.model_validate(prose)))] == [
         "pass",
         "regressed",
         "pass",

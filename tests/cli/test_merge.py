@@ -9,8 +9,7 @@ from click.testing import CliRunner
 from codegate.cli.main import group
 from codegate.errors import CodegateError, UsageError
 from codegate.gating import GatePolicy
-from codegate.running import load_run
-from codegate.running.gate import gate_digest
+from codegate.running import Gate, load_run
 from tests.running.sharded import plan, write_shards
 
 
@@ -42,7 +41,7 @@ def test_shards_are_merged_as_they_were_planned(tmp_path: Path, monkeypatch: pyt
 def test_a_run_that_floors_gate_is_merged_under_these_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     floors = GatePolicy.model_validate({"cohorts": {"all": {"floor": 0.9, "tier": "critical"}}})
-    shards = write_shards(tmp_path, plan(20, 2, gated_by=gate_digest(floors)), 3)
+    shards = write_shards(tmp_path, plan(20, 2, gated_by=Gate(None, floors).digest), 3)
     _refused("neither a baseline nor a critical floor is given", "merge", *shards)
     config = "candidates: [reference]\ngate: {cohorts: {all: {floor: FLOOR, tier: critical}}}\n"
     (tmp_path / "codegate.yml").write_text(config.replace("FLOOR", "0.0"))

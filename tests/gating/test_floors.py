@@ -126,8 +126,6 @@ def test_a_floor_for_all_problems_gates_beside_a_baseline() -> None:
 
 
 def test_only_a_critical_floor_stands_alone() -> None:
-    assert floor("all", 0.95).decides_without_baseline
-    assert not floor("all", 0.95, "supporting").decides_without_baseline
-    assert not GatePolicy(must_pass=("p000",)).decides_without_baseline, (
-        "the run that becomes the baseline is no release gate"
-    )
+    assert floor("all", 0.95).critical_floors
+    assert not floor("all", 0.95, "supporting").critical_floors
+    assert not GatePolicy(must_pass=("p000",)).critical_floors, "the run that becomes the baseline is no release gate"

@@ -59,13 +59,13 @@ def test_floors_alone_are_held_against_newer_problems_alone() -> None:
         {"cohorts": {"all": {"floor": 0.9, "tier": "critical"}}, "newer_than": date(2025, 1, 31)}
     )
     remembers = run("a", NEW[:15], date(2025, 1, 31))
-    (verdict,) = gate_run(remembers, newer)
+    (verdict,) = gate_run(remembers, Gate(None, newer))
     assert (verdict.kind, verdict.problems, verdict.candidate_rate) == ("regressed", 20, 0.25)
     assert {one.problem for one in verdict.excluded} == set(OLD)
     with pytest.raises(UsageError, match="has the training cut-off 2025-02-01"):
-        gate_run(run("b", [], date(2025, 2, 1)), newer)
+        gate_run(run("b", [], date(2025, 2, 1)), Gate(None, newer))
     with pytest.raises(UsageError, match="no problem is left"):
-        gate_run(remembers, newer.model_copy(update={"newer_than": date(2025, 3, 1)}))
+        gate_run(remembers, Gate(None, newer.model_copy(update={"newer_than": date(2025, 3, 1)})))
 
 
 def test_a_problem_in_quarantine_is_listed_beside_older_ones() -> None:

@@ -27,7 +27,7 @@ from codegate.running import (
     run_suite,
 )
 from codegate.running.attempt import Setup
-from codegate.running.gate import gate_digest, settled_candidates
+from codegate.running.gate import settled_candidates
 from codegate.running.scheduler import execute
 from codegate.running.session import check_same_plan, plan_shards
 from codegate.sandbox import select_backend
@@ -158,25 +158,24 @@ def test_a_gated_run_of_fixed_samples_is_resumed_under_its_gate_only(suite: Suit
 
 
 def test_floors_bind_a_run_as_a_baseline_does(suite: Suite, tmp_path: Path) -> None:
-    high, low = (GatePolicy.model_validate({"cohorts": {"all": {"floor": n, "tier": "critical"}}}) for n in (0.9, 0.0))
-    spec = RunSpec(suite.folder, SPECS[:1], 1, floors=high)
-    plans = {plan_shards(replace(spec, floors=by), 2).run_id.rpartition("-")[2] for by in (high, low, None)}
+    high, low = floors_alone(0.9), floors_alone(0.0)
+    spec = RunSpec(suite.folder, SPECS[:1], 1, gate=high)
+    plans = {plan_shards(replace(spec, gate=by), 2).run_id.rpartition("-")[2] for by in (high, low, None)}
     assert len(plans) == 3, "each is another plan"
-    plan = plan_run(suite, spec.candidates, 1, "bwrap", "r", gated_by=gate_digest(high))
+    plan = plan_run(suite, spec.candidates, 1, "bwrap", "r", gated_by=high.digest)
     folder = Journal.create(tmp_path / "r", plan).folder
     for by, cause in ((None, "neither a baseline nor a critical floor is given"), (low, "another baseline or gate")):
         with pytest.raises(UsageError, match=cause):
-            run_suite(replace(spec, resume=folder, floors=by), lambda step: None, lambda text: None)
+            run_suite(replace(spec, resume=folder, gate=by), lambda step: None, lambda text: None)
 
 
 def test_an_ungated_run_is_continued_under_floors_but_under_no_baseline(suite: Suite, tmp_path: Path) -> None:
-    floors = GatePolicy.model_validate({"cohorts": {"all": {"floor": 0.9, "tier": "critical"}}})
-    spec = RunSpec(suite.folder, SPECS[:1], 1, floors=floors)
+    spec = RunSpec(suite.folder, SPECS[:1], 1, gate=floors_alone(0.9))
     folder = Journal.create(tmp_path / "r", plan_run(suite, spec.candidates, 1, "bwrap", "r")).folder
     baseline = Gate(all_solved(suite, SPECS[0], 2), GatePolicy())
     refused = set()
     for name, by in {
-        "none": replace(spec, floors=None),
+        "none": replace(spec, gate=None),
         "floors": spec,
         "baseline": replace(spec, gate=baseline),
     }.items():
@@ -193,14 +192,16 @@ def test_a_gate_of_floors_that_is_run_again_uses_the_samples_that_it_has(
 ) -> None:
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.chdir(tmp_path)
-    floors = GatePolicy.model_validate({"cohorts": {"all": {"floor": 0.9, "tier": "critical"}}})
-    options = RunOptions(precheck=False)
-    spec = RunSpec(suite.folder, (CandidateSpec(provider="empty"),), 1, "bwrap", options=options, floors=floors)
+    options, gate = RunOptions(precheck=False), floors_alone(0.9)
+    spec = RunSpec(suite.folder, (CandidateSpec(provider="empty"),), 1, "bwrap", options=options, gate=gate)
     first, again, ungated = (
-        run_suite(one, lambda step: None, lambda text: None)[1].folder
-        for one in (spec, spec, replace(spec, floors=None))
+        run_suite(one, lambda step: None, lambda text: None)[1].folder for one in (spec, spec, replace(spec, gate=None))
     )
     assert first == again != ungated
+
+
+def floors_alone(floor: float) -> Gate:
+    return Gate(None, GatePolicy.model_validate({"cohorts": {"all": {"floor": floor, "tier": "critical"}}}))
 
 
 PROBLEMS = {f"p-{number}": f"{number:064d}" for number in range(30)}

@@ -194,7 +194,7 @@ def test_who_compares_a_shard_alone_is_told_to_merge(tmp_path: Path) -> None:
     shard = load_run(write_shards(tmp_path, plan(samples=1, gated_by=_gate(WHOLE).digest), 3)[0])
     floors = GatePolicy.model_validate({"cohorts": {"all": {"floor": 0.1, "tier": "critical"}}})
     other = Gate(_gate(WHOLE).baseline, GatePolicy(margin=0.2))
-    for by in (floors, other):
+    for by in (Gate(None, floors), other):
         with pytest.raises(UsageError, match=r"this is shard 1/3 of run .*, not the run.*codegate merge"):
             gate_run(shard, by)
 
