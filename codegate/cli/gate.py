@@ -3,12 +3,11 @@
 from codegate.cli.options import Baseline, PolicyFile, RunFolder, as_command
 from codegate.cli.policy import print_report, project_by, read_settings
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import load_pinned
-from codegate.operations.requests import Reports, RulesFrom
+from codegate.operations.requests import Reports, RulesFrom, gate_here
 from codegate.operations.rules import check_same_rules
 from codegate.operations.runs import gate
 from codegate.reporting import terms_of
-from codegate.running import Gate, Journal
+from codegate.running import Journal
 
 
 @as_command()
@@ -29,15 +28,14 @@ def command(
     journal = Journal.open(run)
     if rules_from is None:
         settings, home = read_settings(config)
-        lock = home / settings.baseline
-        alone = baseline is None and settings.gate.critical_floors and not settings.gates_with(lock)
-        by = Gate(None if alone else load_pinned(baseline or lock), settings.gate)
+        # Without floors there has to be a baseline.
+        needed = None if settings.gate.critical_floors else home / settings.baseline
+        by = gate_here(settings, home, baseline or needed)
     else:
         project = project_by(rules_from, config, baseline)
-        settings = project.settings
+        settings, by = project.settings, project.gate
         check_same_rules(journal.manifest, project)
-        if project.gate is None:
+        if by is None:
             raise UsageError(f"{rules_from} pins no baseline, and its policy has no floors.", "Merge a lock first.")
-        by = project.gate
     report = gate(journal, by, reports=reports, terms=terms_of(settings))
     return print_report(report, by)

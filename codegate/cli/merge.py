@@ -6,11 +6,11 @@ from codegate.cli.options import Argument, Baseline, PolicyFile, as_command
 from codegate.cli.output import note
 from codegate.cli.policy import print_report, read_settings
 from codegate.errors import ExitCode, UsageError
-from codegate.gating import load_pinned
-from codegate.operations.requests import Reports
+from codegate.operations.requests import Reports, gate_here
 from codegate.operations.runs import merge
 from codegate.reporting import terms_of
-from codegate.running import Gate, Journal
+from codegate.running import Journal
+from codegate.running.gate import gate_of_floors
 from codegate.running.shards import shard_folders
 from codegate.strict import Folder
 
@@ -32,19 +32,16 @@ def command(
     called: if a candidate regressed, `codegate run --resume` on the merged run samples the pinned model again.
     """
     settings, home = read_settings(config)
-    policy = settings.gate
     folders = shard_folders(shards)
     manifest = Journal.open(folders[0]).manifest
     gated = manifest.gated_by is not None
     if baseline is not None and not gated:
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
-    lock = baseline or home / settings.baseline
-    by = Gate(None, policy) if policy.critical_floors and not manifest.no_gate else None
-    if gated and (baseline is not None or settings.gates_with(lock)):
-        by = Gate(load_pinned(lock), policy)
+    alone = None if manifest.no_gate else gate_of_floors(settings.gate)
+    by = gate_here(settings, home, baseline) if gated else alone
     report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms_of(settings))
     note(f"run {report.run.manifest.id} in {report.folder}")
     if by is None or by.baseline is None:
-        alone = "gated by floors alone" if by is not None else "not gated"
-        note(f"{alone}: the run was planned {'with --no-gate' if manifest.no_gate else 'without a baseline'}")
+        words = "gated by floors alone" if by is not None else "not gated"
+        note(f"{words}: the run was planned {'with --no-gate' if manifest.no_gate else 'without a baseline'}")
     return print_report(report, by)

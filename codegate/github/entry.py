@@ -150,7 +150,7 @@ def _run_mode(job: Job, scratch: Path) -> Result:
         return modes.ungated(job.base)
     if project.lock is not None:
         try:
-            project = replace(project, pinned=fetch_pinned(job.github, event, project.lock, inputs.workspace))
+            project = project.with_pinned(fetch_pinned(job.github, event, project.lock, inputs.workspace))
         except CodegateError as error:
             # A new baseline needs no old one. If there is one, its images are used and its samples kept.
             if not making:

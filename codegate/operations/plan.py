@@ -118,9 +118,10 @@ def plan(
     if pilot is not None and (request.shards is not None or request.predictions is not None):
         raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")
     project = project_here(request, folder, alone=request.shards is None)
-    policy, pinned, suite = project.settings.gate, project.baseline, load_suite(project.suite)
+    policy, suite = project.settings.gate, load_suite(project.suite)
     check_policy(policy, suite)
     spec = requested_run(request, project)
+    pinned = spec.baseline
     model = baseline_model(pinned.samples) if pinned is not None else suite_model(suite)
     shards = plan_shards(spec, request.shards) if request.shards is not None else None
     samples = shards.samples if shards is not None else spec.samples

@@ -13,8 +13,9 @@ from pydantic import AfterValidator, Field, model_validator
 from codegate.errors import UsageError
 from codegate.gating import load_pinned
 from codegate.operations.rules import STAND_IN, Project, check_same_tags
-from codegate.running import CONFIG_NAME, Journal, RunOptions, RunSpec, configuration, named_candidates
+from codegate.running import CONFIG_NAME, Config, Gate, Journal, RunOptions, RunSpec, configuration, named_candidates
 from codegate.running.config import Samples, config_file, load_config, parent_config_hint, with_prices
+from codegate.running.gate import gate_of_floors
 from codegate.running.plan import EngineName, FullTestSuite, RunLimits
 from codegate.running.predictions import predicted_candidates
 from codegate.sandbox import Choice, check_choice
@@ -127,7 +128,7 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
     """Return the project that this folder's configuration describes.
 
     With ``alone``, the candidate ``reference`` is used if there is neither a configuration nor a candidate. Unless
-    ``gated``, the project has no baseline.
+    ``gated``, the project has no gate.
     """
     named, file = named_candidates(request.candidates, "--candidate"), config_file(request.config)
     if request.predictions or (alone and not named and file is None):
@@ -136,19 +137,29 @@ def project_here(request: SuiteRequest, suite: Path | None, *, gated: bool = Tru
     folder = suite or (home / settings.suite if settings.suite else None)
     if folder is None:
         raise UsageError("no suite was given.", (file is None and parent_config_hint()) or _NAME_SUITE)
-    place = request.baseline or home / settings.baseline
-    gated = gated and not request.no_gate and (request.baseline is not None or settings.gates_with(place))
-    lock = place if gated else None
+    # A broken baseline is found now, before money is spent.
+    gate = gate_here(settings, home, request.baseline) if gated and not request.no_gate else None
+    compared = gate is not None and gate.baseline is not None
     return Project(
         settings=settings,
         suite=folder,
-        lock=str(lock) if lock is not None else None,
         repository=request.repository or (home / settings.repository if settings.repository else None),
         transcripts=Path() if request.candidates else home,
-        # Loaded now, so that a broken baseline is found before money is spent.
-        baseline=load_pinned(lock) if lock is not None else None,
-        images=_pinned_images(home / settings.baseline) if lock is None else {},
+        gate=gate,
+        images={} if compared else _pinned_images(home / settings.baseline),
     )
+
+
+def gate_here(settings: Config, home: Path, lock: Path | None) -> Gate | None:
+    """Return what decides runs here; None if nothing does.
+
+    It is the baseline that ``lock`` pins. Without ``lock``, it is the one that the configuration in the folder ``home``
+    names, or else critical floors.
+    """
+    place = lock or home / settings.baseline
+    if lock is not None or settings.gates_with(place):
+        return Gate(load_pinned(place), settings.gate)
+    return gate_of_floors(settings.gate)
 
 
 def requested_run(request: SuiteRequest, project: Project) -> RunSpec:

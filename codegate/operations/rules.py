@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from codegate.candidates import CandidateSpec, Prices, list_entry, with_helper_prices
 from codegate.errors import CodegateError, ExitCode, UsageError
-from codegate.gating import Baseline
 from codegate.operations.pinned import PinnedBaseline, find_pinned
 from codegate.running import CONFIG_NAME, Config, Gate, RunSpec, named_candidates
 from codegate.running.config import candidate_files, load_config, with_prices
+from codegate.running.gate import gate_of_floors
 from codegate.running.outcome import RunManifest
 from codegate.running.plan import check_resumable, tags_of
 from codegate.strict import Strict, printable
@@ -56,26 +56,27 @@ class Project:
 
     Attributes:
         suite: the suite's folder; it may be missing.
-        lock: path in the repository of the lock that pins the baseline; None without one.
         repository: where base commits are; None: where the suite says.
         transcripts: folder to which the paths of ``replay`` candidates are relative.
+        lock: path of the baseline's lock in the repository; None without one, or if the baseline is read already.
         changed: parts of suite and rules that the pull request changes, for people. The base commit's versions are
             used.
         trusted: candidates of the configuration that decides where keys go: the base commit's, if there is one.
-        pinned: the fetched baseline; ``baseline`` is one that was read from this folder.
+        gate: what decides the project's runs; None if nothing does, or if the baseline of ``lock`` is not fetched yet.
+        pinned: the fetched baseline.
         images: base images by Python version for runs without a baseline.
         unpriced: keys of candidates whose price neither the base commit nor the price list knows.
     """
 
     settings: Config
     suite: Path
-    lock: str | None
     repository: Path | None
     transcripts: Path
+    lock: str | None = None
     changed: tuple[str, ...] = ()
     trusted: tuple[CandidateSpec, ...] = ()
+    gate: Gate | None = None
     pinned: PinnedBaseline | None = None
-    baseline: Baseline | None = None
     images: Mapping[str, str] = field(default_factory=dict)
     unpriced: frozenset[str] = frozenset()
 
@@ -86,16 +87,9 @@ class Project:
         note = f"This change edits {changed}; until it is merged, what the base commit has counts."
         return (*([note] if changed else []), *(self.pinned.notes if self.pinned is not None else ()))
 
-    @property
-    def gate(self) -> Gate | None:
-        """Return what decides the project's runs.
-
-        Without a lock it is the policy alone, if it has critical floors. None if nothing decides, or if the pinned
-        baseline was not fetched.
-        """
-        baseline = self.pinned.baseline if self.pinned is not None else self.baseline
-        alone = self.lock is None and bool(self.settings.gate.critical_floors)
-        return Gate(baseline, self.settings.gate) if baseline is not None or alone else None
+    def with_pinned(self, pinned: PinnedBaseline) -> "Project":
+        """Return the project gated by its fetched baseline."""
+        return replace(self, pinned=pinned, gate=Gate(pinned.baseline, self.settings.gate))
 
     def run(self, candidates: Sequence[CandidateSpec] = (), samples: int | None = None, **options: Any) -> RunSpec:
         """Return the configured run; arguments override the configuration.
@@ -140,7 +134,7 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
     with tempfile.TemporaryDirectory(prefix="codegate-rules-") as scratch:
         project = project_of(places, base, Path(scratch))
         if project.lock is not None:
-            project = replace(project, pinned=find_pinned(project.lock, places.workspace, base))
+            project = project.with_pinned(find_pinned(project.lock, places.workspace, base))
         yield project
 
 
@@ -229,6 +223,7 @@ def project_of(inputs: Places, base: str | None, scratch: Path, *, needs_candida
         repository=real_path(inputs.workspace, repository, "the repository") if repository else None,
         transcripts=inputs.workspace / (Path() if inputs.candidates else home),
         trusted=trusted,
+        gate=None if given else gate_of_floors(settings.gate),
         unpriced=frozenset(_unpriced(settings.candidates, rules)) if base is not None else frozenset(),
     )
 

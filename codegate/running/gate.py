@@ -142,6 +142,11 @@ class Gate:
         return self.policy.confirm_samples if self.baseline is not None else 0
 
 
+def gate_of_floors(policy: GatePolicy) -> Gate | None:
+    """Return the gate of critical floors; None without any."""
+    return Gate(None, policy) if policy.critical_floors else None
+
+
 def gate_candidate(run: Run, candidate: CandidateSpec, gate: Gate) -> Verdict:
     """Return the verdict on a candidate's samples so far."""
     old = _excluded_by_age(run, gate.policy)
