@@ -20,7 +20,6 @@ from codegate.mining.environments.opening import (
     builds_of_own_recipe,
     builds_of_suite,
     choose_recipe,
-    files_to_try,
     try_recipe,
 )
 from codegate.mining.environments.recorded import RecordedBuilds
@@ -147,7 +146,7 @@ def _builds(
         progress(MineEvent("tried", line, 0, len(queue), 0))
 
     head, known = (
-        NewestTree.of(repository, tip, partial(files_to_try, queue, options.names(), options.path), options.path),
+        NewestTree.of(repository, tip, options.names(), options.path, queue),
         builds_of_suite(old, sandboxes),
     )
     if options.recipe is not None:

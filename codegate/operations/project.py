@@ -24,14 +24,13 @@ from codegate.mining.environments.opening import (
     RecipeRun,
     builds_of_own_recipe,
     choose_recipe,
-    evenly_spaced,
     runnable_tests,
     try_recipe,
 )
 from codegate.mining.languages import known_languages, language_name, language_namer
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice, select_backend
-from codegate.suite import GitError, Subtree, Tree, git, read_commit
+from codegate.suite import GitError, Subtree, git, read_commit
 from codegate.wording import count_of
 
 _MOST_FILES: Final = 10
@@ -130,13 +129,9 @@ def try_on_head(
         UsageError: the recipe fails, no test passes, or no recipe is proposed.
         SandboxError: the sandbox failed, or a package index cannot be reached.
     """
-
-    def tests(tree: Tree) -> tuple[str, ...]:
-        names = language_namer(reports=recipe is not None and bool(recipe.report))
-        return evenly_spaced(tuple(runnable_tests(tree, names, path)), _MOST_FILES)
-
     commit = git(repository, "rev-parse", "--verify", "HEAD").decode().strip()
-    head = NewestTree.of(repository, commit, tests, path)
+    names = language_namer(reports=recipe is not None and bool(recipe.report))
+    head = NewestTree.of(repository, commit, names, path, most=_MOST_FILES)
     languages = known_languages()
     with opened_backend(sandbox, new_run_id()) as backend:
         sandboxes = Sandboxes(backend, {}, tree=lambda base: read_commit(repository, base.commit or commit))

@@ -369,7 +369,8 @@ class Own(unittest.TestCase):
 
 @pytest.mark.sandbox
 def test_a_try_says_what_passes_or_what_is_missing(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    enter(empty, {"tests/test_own.py": OWN_TESTS})
+    others = {f"web/{name}.test.js": "test('page', () => {})\n" for name in ("one", "two")}  # run by another command
+    enter(empty, {"tests/test_own.py": OWN_TESTS, **others})
     text = "candidates: [reference]\nenvironment: {tests: python -m unittest, setup: [mkdir data%s]}\n"
     Path("codegate.yml").write_text(text % "")
     assert init("--try", "--sandbox", "bwrap", "--json") == 0

@@ -19,10 +19,11 @@ from codegate.mining import MineRequest
 from codegate.mining.build import ProblemBuilder
 from codegate.mining.environments import opening, recorded
 from codegate.mining.environments.opening import (
+    NewestTree,
     builds_of_own_recipe,
     builds_of_suite,
-    files_to_try,
     recipes_of_older_tree,
+    runnable_tests,
 )
 from codegate.mining.environments.recorded import BuildChoice, RecordedBuilds, known_runner, settings_of
 from codegate.mining.languages import RunnerSettings, known_languages, language_namer
@@ -219,17 +220,30 @@ def test_three_first_changes_that_end_alike_end_mining_with_what_to_correct(
     assert "`test -f ready` failed" in mined.stderr
 
 
-@pytest.mark.parametrize(("reports", "files"), [(False, ["tests/test_a.py"]), (True, ["test-it.sh", "tests/a.c"])])
-def test_a_recipe_is_tried_on_tests_that_it_can_run(reports: bool, files: list[str]) -> None:
-    tree = Tree({path: TreeFile(b"") for path in ("src/a.py", "test-it.sh", "tests/a.c", "tests/test_a.py")})
-    assert files_to_try([], language_namer(reports=reports), "", tree)[: len(files)] == tuple(files)
+def head_of(*paths: str, folder: str = "", reports: bool = False) -> NewestTree:
+    tree = Tree({path: TreeFile(b"test('a', f)\n") for path in paths})
+    return NewestTree("a" * 40, tree, DAYS[0], tuple(runnable_tests(tree, language_namer(reports=reports), folder)))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "files"),
+    [
+        (Recipe(tests="./run"), ("tests/test_a.py", "web/b.test.js", "web/d.test.js")),
+        (Recipe(tests="pytest tests/"), ("tests/test_a.py",)),
+        (Recipe(tests="npx jest"), ("web/a.test.js", "web/c.test.js")),
+        (Recipe(tests="./run", report=("report.xml",)), ("test-it.sh", "web/a.test.js", "web/d.test.js")),
+    ],
+    ids=["unknown", "pytest", "jest", "reports"],
+)
+def test_a_recipe_is_tried_on_tests_that_it_can_run(recipe: Recipe, files: tuple[str, ...]) -> None:
+    paths = ("src/a.py", "test-it.sh", "tests/a.c", "tests/test_a.py", *(f"web/{one}.test.js" for one in "abcd"))
+    head = head_of(*paths, reports=bool(recipe.report))
+    assert head.files_to_try(recipe) == files
 
 
 def test_a_recipe_is_tried_on_tests_of_its_part_and_from_all_over_it() -> None:
-    files = (*(f"web/tests/test_{number}.py" for number in range(9)), "other/test_a.py")
-    tree = Tree({path: TreeFile(b"") for path in files})
-    found = files_to_try([], language_namer(reports=False), "web", tree)
-    assert found == ("web/tests/test_0.py", "web/tests/test_3.py", "web/tests/test_6.py")
+    head = head_of(*(f"web/tests/test_{number}.py" for number in range(9)), "other/test_a.py", folder="web")
+    assert head.files_to_try(Recipe()) == ("web/tests/test_0.py", "web/tests/test_3.py", "web/tests/test_6.py")
 
 
 def test_tests_that_the_recipe_does_not_run_are_left_out_before_anything_is_built(tmp_path: Path) -> None:

@@ -13,14 +13,24 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from codegate.environments import VENV, BuildFailed, FoundRecipe, Has, Recipe, find_recipes, recipe_of, toolchain_check
+from codegate.environments import (
+    VENV,
+    BuildFailed,
+    FoundRecipe,
+    Has,
+    Recipe,
+    command_words,
+    find_recipes,
+    recipe_of,
+    toolchain_check,
+)
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.grading.grade import file_of
 from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
-from codegate.mining.environments.recorded import RecordedBuild, RecordedBuilds, limits_of, settings_of
-from codegate.mining.languages import LanguageSupport, NameOf, language_namer
+from codegate.mining.environments.recorded import RecordedBuild, RecordedBuilds, known_runner, limits_of, settings_of
+from codegate.mining.languages import LanguageSupport, NameOf, language_name, language_namer, runs
 from codegate.mining.proving.outcomes import without_doubtful_passes
 from codegate.mining.proving.validation import graded_selection
 from codegate.mining.sources.changes import absent_parts
@@ -82,25 +92,49 @@ class RecipeRun:
 
 @dataclass(frozen=True)
 class NewestTree:
-    """The newest tree, and test files to try recipes with."""
+    """The newest tree, and test files to try recipes with.
+
+    Attributes:
+        tests: test files below ``folder``, in the tree's order.
+        changed: those that the next changes touch, in their order.
+        folder: the part of the repository that is mined; empty: all of it.
+        most: how many test files of all are tried, beside ``changed``.
+    """
 
     commit: str
     tree: Tree
     date: datetime
-    files: tuple[str, ...]
+    tests: tuple[str, ...]
+    changed: tuple[str, ...] = ()
     folder: str = ""
+    most: int = _MOST_TRIED
 
     @classmethod
     def of(
-        cls, repository: Path, commit: str, files: Callable[[Tree], tuple[str, ...]], folder: str = ""
-    ) -> "NewestTree":
-        """Return the tree at ``commit``; ``files`` chooses its test files.
+        cls, repository: Path, commit: str, name: NameOf, folder: str, queue: Iterable[Prospect] = (),
+        most: int = _MOST_TRIED,
+    ) -> "NewestTree":  # fmt: skip
+        """Return the tree at ``commit``, with the tests below ``folder``.
 
-        ``folder`` is the part of the repository that is mined; empty: all of it.
+        ``name`` returns a file's language, and ``queue`` has the next changes.
         """
         date = datetime.fromisoformat(git(repository, "log", "-1", "--format=%cI", commit, "--").decode().strip())
         tree = read_commit(repository, commit)
-        return cls(commit, tree, date, files(tree), folder)
+        tests = runnable_tests(tree, name, folder)
+        changed = dict.fromkeys(change.path for prospect in queue for change in prospect.unit.changes)
+        return cls(commit, tree, date, tuple(tests), tuple(path for path in changed if path in tests), folder, most)
+
+    def files_to_try(self, recipe: Recipe) -> tuple[str, ...]:
+        """Return test files to run with ``recipe``.
+
+        Its test command has to run their language. First come files that the next changes touch; further ones are
+        spread evenly.
+        """
+        own = known_runner(command_words(recipe.tests)) if recipe.tests is not None and not recipe.report else None
+        languages = {path: language_name(path) for path in self.tests}
+        fitting = [path for path, of in languages.items() if own is None or (of is not None and runs(own, of))]
+        changed = (path for path in self.changed if path in fitting)
+        return tuple(dict.fromkeys((*islice(changed, _MOST_TRIED), *_evenly_spaced(fitting, self.most))))
 
 
 @dataclass(frozen=True)
@@ -137,18 +171,7 @@ def base_tree(repository: Path, old: Suite | None, base: Base) -> Tree:
     return load_tree(old, base) if old is not None and base.folder else read_commit(repository, base.commit or "")
 
 
-def files_to_try(queue: Iterable[Prospect], name: NameOf, folder: str, tree: Tree) -> tuple[str, ...]:
-    """Return test files to run: first those that ``queue`` changes.
-
-    Further files are spread evenly. All are below ``folder`` in ``tree``; ``name`` returns a file's language.
-    """
-    tests = runnable_tests(tree, name, folder)
-    changed = (change.path for prospect in queue for change in prospect.unit.changes)
-    first = islice(dict.fromkeys(path for path in changed if path in tests), _MOST_TRIED)
-    return tuple(dict.fromkeys((*first, *evenly_spaced(tuple(tests), _MOST_TRIED))))
-
-
-def evenly_spaced(files: tuple[str, ...], most: int) -> tuple[str, ...]:
+def _evenly_spaced(files: Sequence[str], most: int) -> Sequence[str]:
     """Return at most ``most`` of ``files``, spread evenly."""
     return files[:: -(-len(files) // most) or 1]
 
@@ -242,8 +265,8 @@ def try_recipe(
 ) -> RecipeRun:
     """Build the recipe on a tree; return its test run.
 
-    ``builds`` has the recipe, and ``head`` the tree. Only test files of the most frequent language run, once and
-    without a network.
+    ``builds`` has the recipe, and ``head`` the tree. Only test files of one language run, once and without a network:
+    the most frequent one that the recipe's command runs.
 
     Raises:
         UsageError: the recipe fails, no test passes, or the test runner is unknown.
@@ -257,14 +280,14 @@ def try_recipe(
         raise UsageError(error.cause, error.remedy) from error
     except BuildFailed as error:
         raise UsageError(f"the recipe fails on {commit[:12]}: {error.cause}", error.remedy) from error
-    name = language_namer(reports=True)
-    language = next((found for found, _ in Counter(map(name, head.files)).most_common(1)), None)
+    name, files = language_namer(reports=True), head.files_to_try(recipe)
+    language = next((found for found, _ in Counter(map(name, files)).most_common(1)), None)
     support = languages.get(language) if language is not None else None
     settings = settings_of(recipe, support.runner(tree)) if support is not None else None
     if support is None or settings is None:
         raise UsageError(f"{commit[:12]} has no tests that are known here.", "Write `tests` of `environment`.")
     settings = replace(settings, folder=settings.folder or head.folder)
-    chosen = tuple(path for path in head.files if name(path) == language)
+    chosen = tuple(path for path in files if name(path) == language)
     _LOG.info("running %s without a network", count_of(len(chosen), "test file"))
     limits = limits_of(recipe)
     opened = partial(sandboxes.open, built.environment.manifest, limits)
