@@ -310,6 +310,7 @@ class Builds:
         error: Exception | None = None,
         others: Sequence[Recipe] = (),
         written: bool = False,
+        tests: str | None = None,
     ) -> None:
         self.days: list[date] = []
         self.begun: list[Path | None] = []
@@ -318,7 +319,7 @@ class Builds:
         monkeypatch.setattr(recorded, "inputs_of", self._inputs)
         monkeypatch.setattr(recorded, "obtain_build", self._obtain)
         monkeypatch.setattr(opening, "recipes_of_older_tree", lambda *_, **__: others)
-        recipe, sandboxes = Recipe(setup=setup), Sandboxes(None, {})  # type: ignore[arg-type]
+        recipe, sandboxes = Recipe(setup=setup, tests=tests), Sandboxes(None, {})  # type: ignore[arg-type]
         found = RecordedBuilds(recipe, sandboxes, proposed=lambda _: others)
         self.builds = builds_of_own_recipe(recipe, sandboxes) if written else found
 
@@ -392,6 +393,12 @@ def test_a_build_of_dependencies_alone_begins_with_the_nearest_one(
     world.build(4, "newest")
     world.build(1, "old")
     assert world.begun == begun
+
+
+def test_a_recipe_that_runs_the_tests_of_another_language_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [Recipe(setup=("npm ci",), tests="npx jest"), Recipe(setup=("pip install -e .",), tests="unittest")]
+    world = Builds(monkeypatch, tests="pytest", others=others)
+    assert [choice.recipe.tests for choice in world.choices(0, "own")] == ["pytest", "unittest"]
 
 
 def test_a_written_recipe_is_whole_and_gives_way_on_a_tree_that_it_does_not_fit(

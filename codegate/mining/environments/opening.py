@@ -19,7 +19,6 @@ from codegate.environments import (
     FoundRecipe,
     Has,
     Recipe,
-    command_words,
     find_recipes,
     recipe_of,
     toolchain_check,
@@ -29,7 +28,13 @@ from codegate.grading import Sandboxes, run_tests
 from codegate.grading.grade import file_of
 from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
-from codegate.mining.environments.recorded import RecordedBuild, RecordedBuilds, known_runner, limits_of, settings_of
+from codegate.mining.environments.recorded import (
+    RecordedBuild,
+    RecordedBuilds,
+    limits_of,
+    runner_of_recipe,
+    settings_of,
+)
 from codegate.mining.languages import LanguageSupport, NameOf, language_name, language_namer, runs
 from codegate.mining.proving.outcomes import without_doubtful_passes
 from codegate.mining.proving.validation import graded_selection
@@ -130,7 +135,7 @@ class NewestTree:
         Its test command has to run their language. First come files that the next changes touch; further ones are
         spread evenly.
         """
-        own = known_runner(command_words(recipe.tests)) if recipe.tests is not None and not recipe.report else None
+        own = runner_of_recipe(recipe)
         languages = {path: language_name(path) for path in self.tests}
         fitting = [path for path, of in languages.items() if own is None or (of is not None and runs(own, of))]
         changed = (path for path in self.changed if path in fitting)

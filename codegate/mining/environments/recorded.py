@@ -24,7 +24,8 @@ from codegate.environments import (
 )
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes
-from codegate.mining.languages import RunnerSettings
+from codegate.languages import languages
+from codegate.mining.languages import RunnerSettings, runs
 from codegate.plugins import runner_places
 from codegate.sandbox import Layer, NotInstalled, Unreachable
 from codegate.suite import Base, Environment, ProblemLimits, RunnerName, Tree
@@ -185,7 +186,7 @@ class RecordedBuilds:
         yield first
         seen = {first.identity}
         for recipe in (self.recipe, *self._proposed(base)):
-            if recipe.identity not in seen:
+            if recipe.identity not in seen and _share_a_language(recipe, self.recipe):
                 seen.add(recipe.identity)
                 yield recipe
 
@@ -237,6 +238,24 @@ def settings_of(recipe: Recipe, own: RunnerSettings | None) -> RunnerSettings | 
     if runner is None:
         return None
     return RunnerSettings(runner, command, recipe.report, recipe.folder, recipe.before)
+
+
+def runner_of_recipe(recipe: Recipe) -> RunnerName | None:
+    """Return the test runner that a recipe's command starts.
+
+    None if the recipe has no command, its runner is unknown, or it writes reports.
+    """
+    return known_runner(command_words(recipe.tests)) if recipe.tests is not None and not recipe.report else None
+
+
+def _share_a_language(one: Recipe, other: Recipe) -> bool:
+    """Return whether two recipes may run the same tests."""
+    first, second = runner_of_recipe(one), runner_of_recipe(other)
+    return (
+        first is None
+        or second is None
+        or any(runs(first, each.name) and runs(second, each.name) for each in languages())
+    )
 
 
 def known_runner(command: tuple[str, ...]) -> RunnerName | None:
