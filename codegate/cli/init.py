@@ -53,6 +53,7 @@ _MOST_READ: Final = 1 << 20
 _MOST_SHOWN: Final = 500  # most characters of a failing test's message
 _WRITTEN: Final = re.compile(r"^environment:", re.MULTILINE)
 _NO_RECIPE: Final = "# environment:                # how the project is set up; neither CI nor lock files say it"
+_APART: Final = "# for tests that the recipe above does not run: in its place, or mined into a suite of their own\n"
 _TEXT: Final = """\
 # yaml-language-server: $schema={schema}
 # Configuration of codegate; every key but `candidates` has a default:
@@ -146,15 +147,17 @@ def command(
         say(f"no workflows were written: {error}")
     branch, known = default_branch()
     files = workflow_texts(used, branch, configured, mined, matrix=matrix) if workflows else {}
-    proposals = [one for one in (project.proposals if project is not None else ()) if one.origin != "light"]
+    proposals = project.proposals if project is not None else ()
     found = proposals[0] if proposals else None
     section = recipe_yaml(found) if found is not None and found.recipe != Recipe() else ""
-    comment = "".join(f"# {line}" for line in section.splitlines(keepends=True))
+    comment = _commented(section)
+    apart = project.apart if project is not None and section else ()
     tries = sys.stdin.isatty() and not json_wanted() if tries is None else tries
     config = _TEXT.format(
         schema=_SCHEMA,
         documentation=documentation("configuration.md"),
-        environment=comment.rstrip("\n") or _NO_RECIPE,
+        environment="".join((comment, *(_APART + _commented(recipe_yaml(one)) for one in apart))).rstrip("\n")
+        or _NO_RECIPE,
         candidate=_entry(spec),
         limit=_limit(out.parent / _SUITE, spec),
     )
@@ -166,6 +169,8 @@ def command(
         first = f"the recipe that was found{untried}" if out in written else f"{out} has no recipe; this one was found"
         say(f"{first}:\n{section}")
         say(*_others(proposals))
+        for one in apart:
+            say(f"It does not run the tests of `{one.recipe.tests}`. {out} has a recipe for them as a comment.")
     if project is not None and _ignore(out.with_name(".gitignore")):
         written.append(out.with_name(".gitignore"))
         say(f"{written[-1]}: git ignores {' and '.join(_IGNORED)} now")
@@ -277,6 +282,10 @@ def _parts(project: Repository | None) -> list[str]:
 def _others(proposals: Sequence[FoundRecipe]) -> list[str]:
     named = [f"  {one.place}: `{one.recipe.tests}`" for one in proposals[1:]]
     return ["others, which a try takes where this one does not work:", *named] if named else []
+
+
+def _commented(text: str) -> str:
+    return "".join(f"# {line}" for line in text.splitlines(keepends=True))
 
 
 def _next_commands(out: Path, part: str) -> list[str]:

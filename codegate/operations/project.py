@@ -27,6 +27,7 @@ from codegate.mining.environments.opening import (
     runnable_tests,
     try_recipe,
 )
+from codegate.mining.environments.recorded import share_a_language
 from codegate.mining.languages import known_languages, language_name, language_namer
 from codegate.running import new_run_id, opened_backend
 from codegate.sandbox import Choice, select_backend
@@ -41,8 +42,9 @@ class Repository:
     """A repository's properties that matter for mining.
 
     ``others`` are further languages with test files, and ``parts`` folders of projects with tests of their own.
-    ``proposals`` are the recipes that its files propose, best first. ``unread`` is the reason why its files cannot be
-    read. ``root`` is the relative path to its root, such as ``../``, or "". ``tests``: the repository has a test file.
+    ``proposals`` are the recipes that its files propose, best first; ``apart`` are those for tests that the first does
+    not run, one for each other language. ``unread`` is the reason why its files cannot be read. ``root`` is the
+    relative path to its root, such as ``../``, or "". ``tests``: the repository has a test file.
     """
 
     commits: int = 0
@@ -53,6 +55,7 @@ class Repository:
     others: tuple[str, ...] = ()
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     proposals: Sequence[FoundRecipe] = ()
+    apart: Sequence[FoundRecipe] = ()
     unread: str = ""
     root: str = ""
     tests: bool = False
@@ -102,8 +105,14 @@ def inspect_repository(repository: Path, path: str = "", sandbox: Choice = "auto
     others = tuple(name for name in languages_of(tree, path) if name != language)
     tests = bool(runnable_tests(tree, language_namer(reports=False), path))
     parts = {} if path else project_parts(tree)
-    proposals = find_recipes(tree, path, has=_toolchains(sandbox))
-    return Repository(commits, shallow, language, runner, slug, others, parts, proposals, root=root, tests=tests)
+    proposals = [one for one in find_recipes(tree, path, has=_toolchains(sandbox)) if one.origin != "light"]
+    apart: list[FoundRecipe] = []
+    for found in proposals[1:]:
+        if not any(share_a_language(found.recipe, one.recipe) for one in (proposals[0], *apart)):
+            apart.append(found)
+    return Repository(
+        commits, shallow, language, runner, slug, others, parts, proposals, tuple(apart), root=root, tests=tests
+    )
 
 
 def _toolchains(sandbox: Choice) -> Has | None:

@@ -322,7 +322,7 @@ def test_a_recipe_that_nobody_tried_is_a_comment_and_shown(empty: Path, capsys: 
     init()
     out = capsys.readouterr().out
     assert load_config(Path("codegate.yml")).environment is None, "mining takes the first that works"
-    comment = Path("codegate.yml").read_text().partition("\n# environment:")[2].partition("\ncandidates:")[0]
+    comment = Path("codegate.yml").read_text().partition("\n# environment:")[2].partition("\n# for tests that")[0]
     section = "environment:" + comment.replace("\n# ", "\n")
     assert parse_recipe(yaml.safe_load(section)["environment"], "codegate.yml") == Recipe(
         folder="api", setup=("pip install -e .",), env={"KEY": "dummy"}, tests="pytest -q"
@@ -365,6 +365,25 @@ class Own(unittest.TestCase):
     def test_page(self):
         urllib.request.urlopen("http://192.0.2.1/", timeout=5)
 """
+
+
+def test_the_recipe_for_tests_of_another_language_is_written_as_a_comment(
+    empty: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripts = json.dumps({"scripts": {"test": "jest"}})
+    workflow = "on: push\njobs: {%s: {runs-on: ubuntu-latest, steps: [{run: %s}]}}\n"
+    web = {f"web/{name}.test.js": "test('page', () => {})\n" for name in ("one", "two")}
+    jobs = {
+        f".github/workflows/{name}.yml": workflow % (name, run) for name, run in (("a", "npx jest"), ("b", "pytest"))
+    }
+    enter(empty, {**web, **jobs, "package.json": scripts, "tests/test_own.py": OWN_TESTS})
+    init()
+    said, text = capsys.readouterr().out, Path("codegate.yml").read_text()
+    assert "It does not run the tests of `pytest`. codegate.yml has a recipe for them as a comment.\n" in said
+    first, _, second = text.partition("# for tests that the recipe above does not run")
+    assert "#   tests: npx jest" in first
+    assert "#   tests: pytest" in second
+    assert text.count("# environment:\n") == 2
 
 
 @pytest.mark.sandbox

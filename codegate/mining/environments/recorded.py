@@ -186,7 +186,7 @@ class RecordedBuilds:
         yield first
         seen = {first.identity}
         for recipe in (self.recipe, *self._proposed(base)):
-            if recipe.identity not in seen and _share_a_language(recipe, self.recipe):
+            if recipe.identity not in seen and share_a_language(recipe, self.recipe):
                 seen.add(recipe.identity)
                 yield recipe
 
@@ -248,7 +248,7 @@ def runner_of_recipe(recipe: Recipe) -> RunnerName | None:
     return known_runner(command_words(recipe.tests)) if recipe.tests is not None and not recipe.report else None
 
 
-def _share_a_language(one: Recipe, other: Recipe) -> bool:
+def share_a_language(one: Recipe, other: Recipe) -> bool:
     """Return whether two recipes may run the same tests."""
     first, second = runner_of_recipe(one), runner_of_recipe(other)
     return (
