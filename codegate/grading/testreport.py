@@ -102,6 +102,11 @@ class CollectionError:
         """Return the exception's qualified name; None without exception."""
         return self.crash.exception if self.crash else None
 
+    @property
+    def reason(self) -> str:
+        """Return the exception with its message, else the text's end."""
+        return f"{self.crash.exception}: {self.crash.message}" if self.crash else self.text[-300:].strip()
+
 
 @dataclass(frozen=True)
 class ReportedTests:

@@ -198,6 +198,12 @@ class TestExecution:
 
         assert self._validate(parts, opener) == Rejected("env_no_passing_test", "all tests are skipped (1)")
 
+    def test_a_module_that_is_not_installed_is_named_first(self, opener: _Opener) -> None:
+        parts = _cut("x = 1", "x = 2", "import absent\n\ndef test_it(): pass")
+
+        detail = "test_pkg.py: ModuleNotFoundError: No module named 'absent'"
+        assert self._validate(parts, opener) == Rejected("env_no_passing_test", detail)
+
     @pytest.mark.parametrize(
         ("path", "text", "named"),
         [

@@ -26,7 +26,6 @@ from codegate.environments import (
 from codegate.errors import UsageError
 from codegate.grading import Sandboxes, run_tests
 from codegate.grading.grade import file_of
-from codegate.grading.testreport import CollectionError
 from codegate.languages import PathClassifier
 from codegate.mining.environments.recorded import (
     RecordedBuild,
@@ -306,7 +305,7 @@ def try_recipe(
     builds.remember_failing(failed)
     counts = Counter(statuses.values())
     if not counts["passed"]:
-        broken = "; ".join(f"{error.id}: {_reason(error)}" for error in report.collection_errors)
+        broken = "; ".join(f"{error.id}: {error.reason}" for error in report.collection_errors)
         first = next((f"{test}: {result.message}" for test, result in report.results.items() if result.message), "")
         seen = report.unprepared or broken or first or _last_lines(report.output, 1000) or "nothing was reported"
         more = f" within {report.seconds:.0f} s" if report.timed_out else ""
@@ -320,11 +319,6 @@ def try_recipe(
     return RecipeRun(
         built.recipe, len(chosen), counts["passed"], failed, counts["skipped"], report.seconds, (message or "").strip()
     )
-
-
-def _reason(error: CollectionError) -> str:
-    crash = error.crash
-    return f"{crash.exception}: {crash.message}" if crash is not None else _last_lines(error.text, 300)
 
 
 def _last_lines(text: str, most: int) -> str:

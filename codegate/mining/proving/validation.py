@@ -321,7 +321,7 @@ def measured_limit(report: TestReport, most: float = 0.0) -> float:
 
 
 def _reject_fixed(report: TestReport) -> Rejected | None:
-    errors = "; ".join(f"{error.id}: {error.exception}: {error.text[-150:]}" for error in report.collection_errors)
+    errors = "; ".join(dict.fromkeys(f"{error.id}: {error.reason}" for error in report.collection_errors))
     if report.timed_out:
         return Rejected("timeout", report.unprepared or f"the fixed tests took over {report.seconds:.0f} s")
     if report.unprepared:
