@@ -16,7 +16,7 @@ from codegate.reporting.markdown import SHORT, escape, markdown_template, render
 from codegate.reporting.measure_table import figures_of_cost
 from codegate.reporting.plain import one_line
 from codegate.reporting.table import newly_failing
-from codegate.reporting.view import CandidateView, ReportView, RunView
+from codegate.reporting.view import CandidateView, ReportView
 from codegate.wording import count_of
 
 COMMENT_LIMIT: Final = 65_000
@@ -84,7 +84,7 @@ def render_comment(
         "claimed": claimed,
         "next": "" if claimed or (verdict is None and view.baseline is not None) else advice.get(kind, ""),
         "remarks": notes,
-        "samples": lambda run: _samples(view, run),
+        "samples": view.samples_of,
         "costs": [(Name(entry.label), figures_of_cost(entry.measures)) for entry in view.candidates],
         "left_out": len(left_out),
         "scores": _scores(view),
@@ -99,14 +99,6 @@ def render_comment(
 def _failure_second(found: Table) -> Table:
     rows = tuple((row[0], row[-1], *row[1:-1]) for row in (found.header, *found.rows))
     return replace(found, header=rows[0], rows=rows[1:])
-
-
-def _samples(view: ReportView, run: RunView) -> str:
-    columns = [number for number, entry in enumerate(view.candidates) if entry.run == run.id]
-    made = [row.cells[number].graded for row in view.problems if row.excluded is None for number in columns]
-    least, most = min(made, default=0), max(made, default=0)
-    text = f"{least} to {count_of(most, 'sample')}" if least < most else count_of(most, "sample")
-    return f"{text} per problem" + (f" of at most {run.samples}" if most != run.samples else "")
 
 
 def _ungated(view: ReportView, missing: int) -> str:

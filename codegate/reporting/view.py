@@ -12,6 +12,7 @@ from codegate.gating.estimates import Estimate
 from codegate.reporting.correctness import Correctness
 from codegate.reporting.measures import Measures
 from codegate.reporting.sweep import Sweep
+from codegate.wording import count_of
 
 AttemptStatus = Literal["passed", "failed", "infrastructure"]
 CellStatus = Literal["passed", "failed", "mixed", "infrastructure", "excluded", "missing"]
@@ -243,3 +244,14 @@ class ReportView:
     verdicts: tuple[Verdict, ...]
     baseline: BaselineView | None = None
     sweep: Sweep | None = None
+
+    def samples_of(self, run: RunView) -> str:
+        """Return how many samples of each problem a run graded.
+
+        A gate may have stopped before it made all of them.
+        """
+        columns = [number for number, entry in enumerate(self.candidates) if entry.run == run.id]
+        made = [row.cells[number].graded for row in self.problems if row.excluded is None for number in columns]
+        least, most = min(made, default=0), max(made, default=0)
+        text = f"{least} to {count_of(most, 'sample')}" if least < most else count_of(most, "sample")
+        return f"{text} per problem" + (f" of at most {run.samples}" if most != run.samples else "")

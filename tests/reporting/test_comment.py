@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codegate.gating import worst_first
-from codegate.reporting import ReportView
+from codegate.reporting import ReportView, render_html, render_markdown
 from codegate.reporting.comment import COMMENT_LIMIT, render_comment, render_notice
 from tests.reporting.example import example_view
 from tests.reporting.hostile import HOSTILE
@@ -52,7 +52,8 @@ def test_it_names_what_was_compared_and_what_to_do_next() -> None:
         for n, row in enumerate(view().problems)
     ]
     settled = dataclasses.replace(view(), runs=(dataclasses.replace(run, samples=10),), problems=tuple(rows))
-    assert ": 3 to 4 samples per problem of at most 10, codegate" in render_comment(settled)
+    for render in (render_comment, render_html, render_markdown):
+        assert "3 to 4 samples per problem of at most 10" in render(settled)
     assert "Next:" not in render_comment(view(), claimed=True), "a stranger's figures give no advice"
     night = dataclasses.replace(view(), verdicts=(), candidates=view().candidates[:1])
     assert view().baseline is None or "Next:" not in render_comment(night)
