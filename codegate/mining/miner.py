@@ -153,7 +153,7 @@ def _builds(
         say(f"building the recipe on {tip[:12]}")
         builds = builds_of_own_recipe(options.recipe, sandboxes, known, options.path)
         tried = try_recipe(builds, languages, sandboxes, head)
-        say(f"the recipe works on {tip[:12]}: {tried.words}")
+        say(f"the recipe {'works' if tried.ready else 'builds, but most tests fail'} on {tip[:12]}: {tried.words}")
         return builds
     say(f"no recipe is written; trying those that were found on {tip[:12]}")
     proved = choose_recipe(options.path, head, languages, sandboxes, say, known)

@@ -37,8 +37,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "f2p_flaky": "the results of the changed tests vary from run to run.",
     "leak": "the answer is within a model's reach; funnel.jsonl says where. A copy among this machine's own programs "
     "cannot be seen with --sandbox docker.",
-    "no_runner": "the recipe runs other tests, or no runner is known; write `tests` and `report` of `environment`, and "
-    "mine a part with --path.",
+    "no_runner": "the recipe runs other tests: mine these by a recipe of their own (--config) into another suite; or "
+    "no runner is known: write `tests` and `report` of `environment`.",
 }
 _LONGEST: Final = 400  # most characters of a proof's evidence
 
