@@ -31,6 +31,8 @@ from codegate.wording import count_of
 _WIDTH: Final = 80
 _PILOT: Final = 3
 _UNKNOWN: Final = "–"
+_LONG: Final = {"tool_loop": "a tool loop", "agent": "an agent without `usd` or `tokens`"}
+"""Solvers whose calls may fill the model's context."""
 
 
 @as_command()
@@ -159,9 +161,11 @@ def _expense_table(every: Sequence[CandidateForecast], options: RunOptions) -> T
         notes.append("in brackets: 95 % interval of the mean over problems")
     if any(one.dollars.expected.value is not None and not one.dollars.measured for one in every):
         notes.append(f"{ASSUMED_OUTPUT:,} output tokens an answer are assumed")
-    if any(one.spec.solver == "tool_loop" and one.dollars.worst is not None for one in every):
-        notes.append("a tool loop costs at most what calls that fill the model's whole context do: far more than usual")
-    if any(one.spec.solver != "tool_loop" and one.dollars.worst is not None for one in every):
+    bounded = {one.spec.solver for one in every if one.dollars.worst is not None}
+    if long := [name for solver, name in _LONG.items() if solver in bounded]:
+        whole = "what calls that fill the model's whole context do: far more than usual"
+        notes.append(f"{' or '.join(long)} costs at most {whole}")
+    if "single_shot" in bounded:
         notes.append("at most: each answer takes all the output tokens that it may, far more than usual")
     if any(_over_budget(one, options.budget_usd) for one in every):
         notes.append(f"`budget_usd` stops each run at ${options.budget_usd}")

@@ -156,7 +156,7 @@ def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
         paid = f", {dollars(spent.total_usd)}" if spent.total_usd is not None else ""
         parts.append(
-            f"{one_line(spec.label)} was sampled again to confirm the regression: "
+            f"the pinned {one_line(spec.label)} was sampled again to confirm the regression: "
             f"{count_of(spent.attempts, 'attempt')}{paid}"
         )
     return "; ".join(parts)

@@ -139,4 +139,4 @@ def _print(console: "Console", shown: Table) -> None:
     if len(shown.rows) > _ROWS:
         console.print(f"  +{len(shown.rows) - _ROWS} more")
     if shown.note:
-        console.print(f"  {shown.note}")
+        console.print(f"  {shown.note}\n")

@@ -70,9 +70,8 @@ def confirm_regressions(
     regressed = [verdict.label for verdict in verdicts if verdict.kind == "regressed"]
     if not regressed or not count:
         return run
-    announce(
-        f"{', '.join(regressed)} regressed: {count_of(count, 'fresh sample')} per problem of {pinned.label} follow"
-    )
+    fresh_samples = f"{count_of(count, 'fresh sample')} per problem of the pinned {pinned.label}"
+    announce(f"{', '.join(regressed)} regressed: {fresh_samples} follow")
     manifest = plan_run(setup.suite, (pinned,), count, setup.backend.name, f"{run.manifest.id[:80]}-confirmation")
     manifest = manifest.model_copy(update={"conditions": run.manifest.conditions, "proved": run.manifest.proved})
     fresh = journal.confirmation()

@@ -116,7 +116,7 @@ def test_a_gate_is_priced_before_it_runs(suite: Suite, server: ModelServer, tmp_
     # Five calls of 400,000 tokens in and 32,000 out, on three problems, twice and thrice again to confirm.
     assert loop["gate_usd"]["worst"] == pytest.approx(15 * 5 * (0.402 * 1.25 + 0.032 * 10))
     notes = " ".join(done.stderr.split())
-    assert "calls that fill the model's whole context" in notes
+    assert "a tool loop or an agent without `usd` or `tokens` costs at most what calls that fill the model's" in notes
     assert (agent["gate_usd"]["worst"], agent["baseline_usd"]["worst"]) == (15 * 2.0, 30 * 2.0), "its own limit"
     assert own["gate_usd"]["worst"] is None, "how much its model takes is not known"
     assert "`budget_usd` stops each run at $20" in notes

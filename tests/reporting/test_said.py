@@ -282,7 +282,7 @@ def test_what_a_confirmation_took_is_said(name: str) -> None:
     priced = Evidence(ReportTerms(prices={spec.model or "": Prices(input=Decimal(2), output=Decimal(8))}))
     view = build_view([looped().model_copy(update={"confirmation": again})], (), priced)
     cost = f"${view.candidates[0].measures.costs.total_usd:.4f}"
-    said = f"{spec.label} was sampled again to confirm the regression: 36 attempts, {cost}"
+    said = f"the pinned {spec.label} was sampled again to confirm the regression: 36 attempts, {cost}"
     assert said in plainly(PEOPLE[name](view))
     assert json.loads(render_json(view))["runs"][0]["confirmation"] == said
     assert "sampled again" not in plainly(PEOPLE[name](build_view([looped()])))
