@@ -155,9 +155,13 @@ def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
     for spec in run.manifest.candidates:
         spent = measure(spec, _by_problem(run, spec.key()), terms).costs
         paid = f", {dollars(spent.total_usd)}" if spent.total_usd is not None else ""
+        lost = (
+            f"; {count_of(one.count, 'sample')} lost to {one.cause}: {one.message.rstrip('.')}"
+            for one in _faults(run.outcomes)
+        )
         parts.append(
             f"the pinned {one_line(spec.label)} was sampled again to confirm the regression: "
-            f"{count_of(spent.attempts, 'attempt')}{paid}"
+            f"{count_of(spent.attempts, 'attempt')}{paid}{''.join(lost)}"
         )
     return "; ".join(parts)
 

@@ -30,6 +30,7 @@ from codegate.reporting import (
     terms_of,
 )
 from codegate.running import Config, Journal, Run
+from codegate.running.outcome import Fault
 from codegate.sandbox import Assurance
 from codegate.solving import Attempt
 from tests.reporting.example import altered, example, pinned_samples, run_of, samples_of
@@ -288,6 +289,10 @@ def test_what_a_confirmation_took_is_said(name: str) -> None:
     assert "sampled again" not in plainly(PEOPLE[name](build_view([looped()])))
     unpriced = build_view([looped().model_copy(update={"confirmation": again})])
     assert unpriced.runs[0].confirmation == said.removesuffix(f", {cost}"), "an unknown cost is left out"
+    lost = {"attempt": None, "grade": None, "fault": Fault(cause="provider.not_found", message="retired.", retries=0)}
+    view = build_view([looped().model_copy(update={"confirmation": altered(again, *[lost] * 36)})])
+    again_lost = "to confirm the regression: 0 attempts; 36 samples lost to provider.not_found: retired"
+    assert again_lost in plainly(PEOPLE[name](view))
 
 
 @pytest.mark.parametrize(
