@@ -111,6 +111,9 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
     if differing.keys() == {SANDBOX} and resume is None:
         again = (*command_again("sandbox"), "--sandbox", differing[SANDBOX])
         note(f"Next, in the baseline's sandbox:\n  {shlex.join(again)}")
+    if code == ExitCode.INFRASTRUCTURE:
+        again = (*command_again(), "--resume", str(report.folder))
+        note(f"Next, to repeat what the faults took:\n  {shlex.join(again)}")
     if unpinned and code == ExitCode.PASS and made >= MIN_SAMPLES and len(spec.candidates) == 1 and not lock.exists():
         note(f"Next: codegate baseline pin {shlex.quote(str(report.folder))}")
     return code

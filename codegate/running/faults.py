@@ -6,7 +6,7 @@ An error that is not in the table ends the run: a full disk with its own message
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -108,6 +108,16 @@ def fault_of(cause: str, error: InfrastructureError, retries: int = 0) -> Fault:
     ``cause`` is the error's key in ``FAULTS``, ``retries`` how often the work was tried again.
     """
     return Fault(cause=cause, message=encodable(str(error))[:2000], retries=retries)
+
+
+def most_frequent_fault(faults: Sequence[Fault]) -> str:
+    """Return the most frequent cause, with its latest message.
+
+    ``faults`` are in the order in which they happened, at least one.
+    """
+    cause = Counter(fault.cause for fault in faults).most_common(1)[0][0]
+    message = next(fault.message for fault in reversed(faults) if fault.cause == cause)
+    return f"{cause}: {message.rstrip('.')}."
 
 
 def check_not_stopped(stop: threading.Event) -> None:

@@ -156,10 +156,8 @@ class Journal:
             try:
                 append_line(self._outcomes, outcome.line().encode("ascii"))
             except InfrastructureError as error:
-                self._refusal = InfrastructureError(
-                    error.cause, f"{error.remedy} Outcomes written before are kept; continue with --resume."
-                )
-                raise self._refusal from error
+                self._refusal = error
+                raise
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return the recorded outcomes, one per (candidate, problem, sample).

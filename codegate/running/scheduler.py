@@ -17,6 +17,7 @@ from codegate.grading import Sandboxes
 from codegate.running.attempt import Attempts, Engine, Progress, Setup, ThisMachine, WorkInProgress
 from codegate.running.calls import CallLimitReached, ModelCalls
 from codegate.running.endings import mostly_lost_candidates, refuse_declined, refuse_truncated, unretryable_outcomes
+from codegate.running.faults import most_frequent_fault
 from codegate.running.outcome import Fault, Outcome, Run
 from codegate.running.plan import AttemptJob, jobs
 from codegate.running.predictions import PROVIDER
@@ -208,6 +209,9 @@ class _Execution:
     def _check_ended(self) -> None:
         if self._setup.interrupt.is_set():  # other errors are then only effects of closed sandboxes and calls
             raise Interrupted(f"interrupted after {self._so_far()}", self._continue()) from self._failure
+        if type(self._failure) is InfrastructureError:  # such as a full disk
+            remedy = f"{self._failure.remedy} Outcomes written before are kept. {self._continue()}"
+            raise InfrastructureError(self._failure.cause, remedy) from self._failure
         if self._failure is not None:
             raise self._failure
         limit = self._limit or self._attempts.limit
@@ -219,12 +223,14 @@ class _Execution:
     def stop_for_losses(self, run: Run, down: Collection[str]) -> NoReturn:
         """Raise InfrastructureError: candidates lost most samples to faults.
 
-        ``down`` has these candidates' keys. The message names the most frequent fault.
+        ``down`` has these candidates' keys. The message has the most frequent fault.
         """
-        faults = Counter(outcome.fault.cause for key in down for outcome in run.of(key) if outcome.fault)
+        made = [outcome for key in down for outcome in run.of(key)]
+        faults = [outcome.fault for outcome in made if outcome.fault is not None]
         labels = ", ".join(one.label for one in run.manifest.candidates if one.key() in down)
         raise InfrastructureError(
-            f"faults took most samples of {labels}, most often {faults.most_common(1)[0][0]}: {self._so_far()}",
+            f"faults took {len(faults)} of {len(made)} samples of {labels}, most often {most_frequent_fault(faults)} "
+            f"What the run has made is kept in {self._setup.journal.folder}.",
             self._continue(),
         )
 

@@ -14,7 +14,7 @@ import pytest
 
 from codegate.suite import Suite
 from tests.kit.command import Done
-from tests.running.world import ModelServer, codegate, lines, results, start, write_recipe
+from tests.running.world import ModelServer, Said, answer, codegate, lines, results, start, write_recipe
 
 ONE = ("--min-samples", "1")  # reference and empty are the same every time
 HEAVY = {"openai", "anthropic", "docker", "scipy", "pydantic", "rich", "yaml", "jinja2", "requests", "uv"}
@@ -296,6 +296,21 @@ def test_validate_quarantines_what_does_not_hold(own_suite: Suite, tmp_path: Pat
     assert re.search("calc-half: quarantined: oracle_fails: .*tests/test_half.py::", done.stderr)
 
 
+@pytest.mark.bwrap
+def test_a_run_that_faults_took_samples_of_says_how_it_goes_on(
+    suite: Suite, server: ModelServer, tmp_path: Path
+) -> None:
+    server.script = lambda name, turn, _: (
+        Said(status=503, headers={"Retry-After": "0"}) if name == "half" and turn < 12 else Said(answer(name))
+    )
+    run = ("run", suite.folder, "--candidate", server.candidate, "--sandbox", "bwrap", "--no-precheck")
+    done = codegate(*run, "--out", "r", cwd=tmp_path)
+    assert done.code == 4
+    again = next(line for line in done.stderr.splitlines() if line.endswith("--resume r"))
+    assert codegate(*shlex.split(again)[1:], cwd=tmp_path).code == 0
+    assert (len(server.asked), server.asked.count("half")) == (15, 13)
+
+
 @pytest.mark.full
 @pytest.mark.bwrap
 def test_a_full_disk_keeps_what_was_journalled(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
@@ -313,7 +328,7 @@ def test_a_full_disk_keeps_what_was_journalled(suite: Suite, server: ModelServer
     done = codegate(*new, cwd=tmp_path, file_bytes=largest + 500)
     assert done.code == 4, done.stderr
     assert f"cannot write {out / 'outcomes.jsonl'}: File too large. Check its space" in done.stderr
-    assert "continue with --resume" in done.stderr
+    assert f"Outcomes written before are kept. Continue with:\n  codegate {run[0]}" in done.stderr
     whole = (out / "outcomes.jsonl").read_bytes()
     kept = [json.loads(line) for line in whole[: whole.rfind(b"\n")].splitlines()]
     assert kept

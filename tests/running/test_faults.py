@@ -8,7 +8,15 @@ import pytest
 
 from codegate.candidates import ProviderError, ProviderFault
 from codegate.errors import InfrastructureError, Interrupted, UsageError
-from codegate.running.faults import FAULTS, LONGEST_ASKED_SECONDS, FinalFault, cause_of, with_retries
+from codegate.running.faults import (
+    FAULTS,
+    LONGEST_ASKED_SECONDS,
+    FinalFault,
+    cause_of,
+    most_frequent_fault,
+    with_retries,
+)
+from codegate.running.outcome import Fault
 from codegate.sandbox import FilesRefused, SandboxClosed, SandboxError, SandboxUnavailable
 
 FATAL = {"provider.authentication", "provider.not_found", "provider.quota", "provider.model_mismatch"}
@@ -135,3 +143,12 @@ def test_the_message_is_bounded_and_can_be_written() -> None:
         with_retries(Failing(ProviderError("bad_request", "\udce9" + "x" * 9000)), threading.Event())
     assert len(caught.value.fault.message) == 2000
     caught.value.fault.model_dump_json()
+
+
+def test_the_fault_that_ended_a_run_is_named_with_its_latest_message() -> None:
+    faults = [
+        Fault(cause=cause, message=message, retries=0)
+        for cause, message in (("sandbox", "no."), ("provider.quota", "a."), ("provider.quota", "b"), ("sandbox", "c."))
+    ]
+    assert most_frequent_fault(faults[:3]) == "provider.quota: b."
+    assert most_frequent_fault(faults[1:]) == "provider.quota: b."

@@ -216,7 +216,7 @@ def test_after_a_write_that_failed_nothing_is_appended_behind_the_torn_line(jour
     with journal.writing():
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 50, hard))
         try:
-            with pytest.raises(InfrastructureError, match=r"cannot write .*outcomes\.jsonl.*kept; continue"):
+            with pytest.raises(InfrastructureError, match=r"cannot write .*outcomes\.jsonl.*Check its space"):
                 journal.append(outcome(False, sample=1))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
