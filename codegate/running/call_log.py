@@ -96,6 +96,15 @@ class CallLog:
                 unpriced += found["what"] in {b"call", b"check"} and found["key"].decode() not in self._free
         return Spending(calls, max(usd, Decimal(0)), unpriced)
 
+    def uncertain(self) -> int:
+        """Return how many calls count with their highest possible cost.
+
+        They were interrupted, or failed after the model may have worked.
+        """
+        signs = {b"call": 1, b"check": 1, b"cost": -1}
+        priced = (found for found in self._lines() if found["usd"] != b"-" and Decimal(found["usd"].decode()))
+        return max(0, sum(signs[found["what"]] for found in priced))
+
     def append_log(self, other: "CallLog") -> None:
         """Append all lines of another run's log."""
         for found in other._lines():

@@ -80,17 +80,16 @@ class Pace:
             self.width, self._slowed = max(1.0, self.under_way / 2), now
 
 
-_RAISE: Final = (
-    "Raise the limit (max_model_calls, budget_usd or budget_usd_per_month) in codegate.yml, or where the command below "
-    "has it."
-)
-
-
 class CallLimitReached(UsageError):
     """A limit of calls, cost or time ended the run.
 
     The run can be resumed.
     """
+
+
+def _raise(*names: str, option: str) -> str:
+    keys = " or ".join(f"`{name}`" for name in names)
+    return f"Raise {keys} in codegate.yml (with --rules-from, that commit's counts), or give {option}."
 
 
 class TimeLimit:
@@ -134,8 +133,10 @@ class ModelCalls:
         before = options.spent_before + journal.calls.spending()
         self._time_limit = time_limit or TimeLimit()
         self._at_once, self._limit, self._budget = options.models, options.max_model_calls, options.budget_usd
+        self._budgets = ("budget_usd", "budget_usd_per_month")[: 1 + (options.budget_usd_per_month is not None)]
         self._paces: dict[str, Pace] = {}  # by candidate key
         self._made, self._spent = before.calls, before.usd
+        self._uncertain = journal.calls.uncertain()
         self._begun = 0
         self._under_way: dict[int, float] = {}  # start time of each call, by the call's number
         self._journal = journal
@@ -256,16 +257,21 @@ class ModelCalls:
                 if self._limit is not None and self._made >= self._limit and not check:
                     count, last = len(self._failures), self._failures[-1].cause.rstrip(".") if self._failures else ""
                     failed = f", {count} of which failed (the last: {last})," if count else ""
-                    raise CallLimitReached(f"the limit of {self._limit} model calls{failed} is reached.", _RAISE)
+                    raise CallLimitReached(
+                        f"the limit of {self._limit} model calls{failed} is reached.",
+                        _raise("max_model_calls", option="--max-model-calls"),
+                    )
                 affordable = self._budget is None or self._spent + (worst or 0) <= self._budget
                 room = len(self._under_way) < self._at_once and pace.under_way < int(pace.width)
                 if affordable and room and not pace.pause:
                     break
                 if not affordable and not self._under_way:
+                    calls = count_of(self._uncertain, "call") + " without a known cost"
+                    counted = f" (with the highest possible cost of {calls})" if self._uncertain else ""
                     raise CallLimitReached(
-                        f"the budget of ${self._budget} is reached: ${self._spent:.2f} are spent, and the next call "
-                        f"may cost up to ${worst:.2f}.",
-                        _RAISE,
+                        f"the budget of ${self._budget} is reached: ${self._spent:.2f} are spent{counted}, and the "
+                        f"next call may cost up to ${worst:.2f}.",
+                        _raise(*self._budgets, option="--budget-usd"),
                     )
                 self._changed.wait(_WAIT_SECONDS)
             if begin is not None:
@@ -275,6 +281,7 @@ class ModelCalls:
             self._made += not check
             self._begun += 1
             self._spent += worst or 0
+            self._uncertain += bool(worst)
             self._under_way[self._begun] = time.monotonic()
             pace.under_way += 1
             return pace, self._begun
@@ -286,4 +293,5 @@ class ModelCalls:
             if worst is not None and paid is not None and paid != worst:
                 self._journal.calls.record_cost(key, paid - worst)
                 self._spent += paid - worst
+                self._uncertain -= 1
             self._changed.notify_all()

@@ -165,7 +165,7 @@ def check_answering(
     if failures:
         error = failures[0]
         if isinstance(error, CallLimitReached):
-            raise CallLimitReached(error.cause, f"Raise the budget in codegate.yml. Continue with:\n{resume}")
+            raise CallLimitReached(error.cause, f"{error.remedy} Continue with:\n{resume}")
         raise error
     met = [(one.label, faults[one.key()]) for one, _ in asked if one.key() in faults]
     declined = (

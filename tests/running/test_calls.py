@@ -138,7 +138,7 @@ def test_a_request_that_was_never_sent_costs_nothing(journal: Journal, monkeypat
 def test_a_call_that_never_came_back_counts_in_the_next_execution(journal: Journal) -> None:
     with journal.writing():
         journal.calls.record(SPEC.key(), WORST)  # and then the process was killed
-        with pytest.raises(CallLimitReached):
+        with pytest.raises(CallLimitReached, match=r"\$0\.08 are spent \(with the highest possible cost of 1 call "):
             calls(Journal.open(journal.folder), "0.16").make(SPEC, said, 0)
     assert journal.calls.spending() == Spending(1, WORST)
 
@@ -291,7 +291,9 @@ def test_an_agents_limit_of_dollars_without_prices_is_refused(
 def test_a_run_stops_at_its_budget_and_goes_on_with_a_higher_one(execute: Execute, server: ModelServer) -> None:
     dollar_a_token = Prices(input=Decimal(0), output=Decimal(1_000_000))
     spec = server.spec(prices=dollar_a_token, sampling=Sampling(max_output_tokens=6))  # an answer has 5
-    with pytest.raises(CallLimitReached, match=r"after 2 of 3 outcomes.*Raise the limit"):
+    with pytest.raises(
+        CallLimitReached, match=r"after 2 of 3 outcomes.*Raise `budget_usd` in codegate.yml .*--budget-usd"
+    ):
         execute(spec, models=1, budget_usd=Decimal(11))
     assert len(server.asked) == 2
     execute(models=1, budget_usd=Decimal(16))
@@ -311,7 +313,7 @@ def test_runs_of_a_month_share_its_budget(suite: Suite, server: ModelServer, tmp
     assert (second.code, len(server.asked)) == (2, 5)
     assert "the month's other runs in runs cost $15.00 of $26.00" in second.stderr
     assert "the budget of $11 is reached" in second.stderr
-    assert "budget_usd_per_month" in second.stderr
+    assert "Raise `budget_usd` or `budget_usd_per_month` in codegate.yml" in second.stderr
     for made in (tmp_path / "runs").glob("*/run.json"):
         made.write_text(re.sub(r'"created": "\d{4}', '"created": "2020', made.read_text()))
     assert codegate(*command, cwd=tmp_path).code == 0, "another month's runs do not count"
