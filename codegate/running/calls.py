@@ -139,6 +139,7 @@ class ModelCalls:
         self._uncertain = journal.calls.uncertain()
         self._begun = 0
         self._under_way: dict[int, float] = {}  # start time of each call, by the call's number
+        self._repeated: dict[int, str] = {}  # cause of the failure before each call's next try, by thread
         self._journal = journal
         self._stop = stop
         self._fatal: dict[str, Fault] = {}
@@ -165,7 +166,7 @@ class ModelCalls:
             CallLimitReached: the call would exceed the limit of calls, the budget or the time limit.
         """
         worst = worst_case_call_cost(request_bytes, candidate.sampling.output_limit, candidate.prices)
-        return with_retries(partial(self._try, candidate, action, worst, begin), self._stop, lost=lost)
+        return self._with_retries(partial(self._try, candidate, action, worst, begin), lost)
 
     def check(
         self, candidate: CandidateSpec, action: Callable[[], Completion], request_bytes: int, output_limit: int
@@ -180,9 +181,16 @@ class ModelCalls:
             CallLimitReached: the call would exceed the budget or the time limit.
         """
         worst = worst_case_call_cost(request_bytes, output_limit, candidate.prices)
-        completion = with_retries(partial(self._try, candidate, action, worst, check=True), self._stop)
+        completion = self._with_retries(partial(self._try, candidate, action, worst, check=True))
         self._journal.calls.record_answers(candidate.key())
         return completion
+
+    def _with_retries(self, action: Callable[[], Completion], lost: set[str] | None = None) -> Completion:
+        try:
+            return with_retries(action, self._stop, lost=lost)
+        finally:
+            with self._changed:
+                self._repeated.pop(threading.get_ident(), None)
 
     def _try(
         self,
@@ -212,6 +220,7 @@ class ModelCalls:
             if not self._stop.is_set():
                 with self._changed:
                     pace.failed(error, began)
+                    self._repeated[threading.get_ident()] = cause_of(error)
                     self._count_failure(key, error)
                 if error.retry_after is not None:
                     self._time_limit.check(key, wait=error.retry_after)
@@ -221,14 +230,16 @@ class ModelCalls:
             self._settle(key, pace, number, worst, worst if known is None else known)
 
     def words(self) -> str:
-        """Describe the calls in progress in one line, or ""."""
+        """Describe current and waiting calls in one line, or ""."""
         with self._changed:
             count, now = len(self._under_way), time.monotonic()
             pause = max((pace.pause for pace in self._paces.values()), default=0.0)
             oldest = now - min(self._under_way.values(), default=now)
+            causes = list(self._repeated.values())
         called = f"{count_of(count, 'model call')}, the oldest for {oldest:.0f} s" if count else ""
         waits = f"a provider asks to wait {pause:.0f} s" if pause >= 1 else ""
-        return ", ".join(part for part in (called, waits) if part)
+        failed = f"{count_of(len(causes), 'failed call')} to be repeated ({causes[-1]})" if causes else ""
+        return ", ".join(part for part in (called, waits, failed) if part)
 
     def _count_failure(self, key: str, error: ProviderError) -> None:
         # After several failures in a row the candidate is not called any more.
@@ -280,6 +291,7 @@ class ModelCalls:
             self._journal.calls.record(key, worst, check=check)
             self._made += not check
             self._begun += 1
+            self._repeated.pop(threading.get_ident(), None)
             self._spent += worst or 0
             self._uncertain += bool(worst)
             self._under_way[self._begun] = time.monotonic()

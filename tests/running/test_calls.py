@@ -37,7 +37,7 @@ from codegate.running.plan import plan_run
 from codegate.suite import Suite
 from tests.kit.model_server import Reply, as_json, wire_server
 from tests.kit.runs import manifest, pinned, solved
-from tests.running.world import Execute, ModelServer, codegate, run_here
+from tests.running.world import Execute, ModelServer, codegate, run_here, wait_until
 
 PRICES = Prices(input=Decimal(1), output=Decimal(10))
 SPEC = CandidateSpec(provider="openai", model="m-2025-01-01", prices=PRICES, sampling=Sampling(max_output_tokens=8192))
@@ -204,6 +204,22 @@ def test_no_call_begins_while_a_server_asks_to_wait(journal: Journal) -> None:
         second = pool.submit(made.make, SPEC, asked, 0)
         assert first.result(120).usage == second.result(120).usage
     assert min(begun[1:]) - begun[0] >= 0.5
+
+
+def test_a_call_that_waits_for_its_next_try_is_named(journal: Journal) -> None:
+    answers: list[Completion | None] = [None, said()]
+
+    def fail_once() -> Completion:
+        if (answered := answers.pop(0)) is None:
+            raise ProviderError("overloaded", "status 529.")
+        return answered
+
+    with journal.writing(), ThreadPoolExecutor(1) as pool:
+        made = calls(journal, "1")
+        one = pool.submit(made.make, SPEC, fail_once, 0)
+        wait_until(lambda: made.words() == "1 failed call to be repeated (provider.overloaded)")
+        assert one.result(120) == said()
+        assert made.words() == ""
 
 
 def test_a_candidate_whose_server_asks_to_come_back_tomorrow_is_not_asked_again(journal: Journal) -> None:
