@@ -1,12 +1,14 @@
 """``codegate merge``: join a run's shards and gate the run."""
 
+from functools import partial
 from typing import Annotated
 
 from codegate.cli.options import Argument, Baseline, PolicyFile, as_command
 from codegate.cli.output import note
-from codegate.cli.policy import print_report, read_settings
+from codegate.cli.policy import print_report, project_by, read_settings
 from codegate.errors import ExitCode, UsageError
-from codegate.operations.requests import Reports, gate_here
+from codegate.operations.requests import Reports, RulesFrom, gate_here
+from codegate.operations.rules import check_same_rules
 from codegate.operations.runs import merge
 from codegate.reporting import terms_of
 from codegate.running import Journal
@@ -22,6 +24,7 @@ def command(
     run_id: Annotated[str | None, "Id that the run must have, as `codegate plan --shards N` gave it."] = None,
     baseline: Baseline = None,
     config: PolicyFile = None,
+    rules_from: RulesFrom = None,
     reports: Reports = None,
 ) -> ExitCode:
     """Join a run's SHARDS, report the run and gate it.
@@ -30,16 +33,24 @@ def command(
     or a folder that contains them. Every shard must be there exactly once, finished, and of the same run; otherwise the
     command names those at fault, writes nothing and exits with 2. The result is a run like any other. No model is
     called: if a candidate regressed, `codegate run --resume` on the merged run samples the pinned model again.
+
+    With --rules-from, the lock, its baseline and the policy are those of a commit, whatever the work tree says. The
+    run has to be planned so: `codegate plan` and `codegate run --shard` take the same --rules-from.
     """
-    settings, home = read_settings(config)
     folders = shard_folders(shards)
     manifest = Journal.open(folders[0]).manifest
     gated = manifest.gated_by is not None
     if baseline is not None and not gated:
         raise UsageError("the run was planned without a baseline.", "Leave it out; `codegate gate` compares it.")
-    alone = None if manifest.no_gate else gate_of_floors(settings.gate)
-    by = gate_here(settings, home, baseline) if gated else alone
-    report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms_of(settings))
+    if rules_from is None:
+        settings, home = read_settings(config)
+        alone = None if manifest.no_gate else gate_of_floors(settings.gate)
+        by = gate_here(settings, home, baseline) if gated else alone
+        report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms_of(settings))
+    else:
+        project = project_by(rules_from, config, baseline)
+        by, check = project.gate, partial(check_same_rules, project=project)
+        report = merge(folders, out, by, run_id=run_id, check=check, reports=reports, terms=terms_of(project.settings))
     note(f"run {report.run.manifest.id} in {report.folder}")
     if by is None or by.baseline is None:
         words = "gated by floors alone" if by is not None else "not gated"

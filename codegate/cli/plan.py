@@ -11,6 +11,7 @@ from pydantic import Field
 from codegate.candidates import price_words
 from codegate.cli.options import Argument, as_command
 from codegate.cli.output import emit, note, say
+from codegate.cli.policy import project_by_request
 from codegate.cli.progress import run_progress
 from codegate.cli.run import command_again
 from codegate.errors import ExitCode
@@ -61,8 +62,9 @@ def command(
     part with the same options by `codegate run --shard K/N --run-id ID`. Shards make a fixed number of samples: three,
     or --samples.
     """
+    project = project_by_request(request, suite)
     with run_progress("simulating gates") as progress:
-        made = plan(request, suite, progress, note, pilot=pilot, command=command_again())
+        made = plan(request, suite, progress, note, project=project, pilot=pilot, command=command_again())
     pinned, tried, calls, shards, options = made.baseline, made.pilot, made.calls, made.shards, made.run.options
     own = made.run.candidates
     laid = {one.label: [file.path for file in one.harness.laid or ()] for one in own if one.harness is not None}

@@ -6,6 +6,7 @@ import click
 
 from codegate.cli.output import columns, json_wanted, note, say, write
 from codegate.errors import ExitCode
+from codegate.operations.requests import SuiteRequest
 from codegate.operations.rules import STAND_IN, Places, Project, relative, rules_from
 from codegate.operations.runs import Report
 from codegate.reporting import render_console, render_json
@@ -45,6 +46,15 @@ def project_by(
     for text in project.notes:
         note(text)
     return project
+
+
+def project_by_request(request: SuiteRequest, suite: Path | None) -> Project | None:
+    """Return the project of --rules-from, None without that option."""
+    if request.rules_from is None:
+        return None
+    return project_by(
+        request.rules_from, request.config, request.baseline, request.candidates, suite, request.repository
+    )
 
 
 def read_settings(config: Path | None) -> tuple[Config, Path]:

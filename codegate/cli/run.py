@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from codegate.cli.options import Argument, as_command
 from codegate.cli.output import json_wanted, note
-from codegate.cli.policy import print_report, project_by
+from codegate.cli.policy import print_report, project_by_request
 from codegate.cli.progress import run_progress
 from codegate.errors import UNWRITTEN, ExitCode, interrupted_as
 from codegate.gating.pinning import MIN_SAMPLES
@@ -59,12 +59,8 @@ def command(suite: Annotated[Folder | None, Argument()] = None, *, request: RunR
         asked = request.baseline is not None or request.rules_from is not None
         ungated = planned is not None and planned.no_gate and not asked
         gated = not (request.no_gate or ungated or partial)
-        if request.rules_from is not None:
-            project = project_by(
-                request.rules_from, request.config, request.baseline, request.candidates, suite, request.repository
-            )
-        else:
-            project = project_here(request, suite, gated=gated, alone=resume is not None)
+        project = project_by_request(request, suite)
+        project = project or project_here(request, suite, gated=gated, alone=resume is not None)
         if resume is not None:
             project = resumed_project(request, resume, project)
         spec = requested_run(request, project)

@@ -13,6 +13,7 @@ from codegate.gating.estimates import Estimate
 from codegate.gating.pinning import BASELINE_SAMPLES
 from codegate.gating.power import PowerStatement, baseline_model, forecast, power_statement
 from codegate.operations.requests import PlanRequest, project_here, requested_run
+from codegate.operations.rules import Project
 from codegate.running import Journal, Progress, Run, RunSpec, load_run, run_suite
 from codegate.running.config import with_user_prices
 from codegate.running.expenses import (
@@ -107,17 +108,19 @@ def plan(
     progress: Callable[[Progress], None],
     announce: Callable[[str], None],
     *,
+    project: Project | None = None,
     pilot: int | None = None,
     command: tuple[str, ...] = (),
 ) -> Plan:
     """Forecast the gate of a suite.
 
-    ``folder`` is the suite's folder; None: the configured folder. ``pilot`` is a number of problems: a run first makes
-    one sample of each. ``command`` is the command line that continues this run.
+    ``folder`` is the suite's folder; None: the configured folder. ``project`` None: the project of this folder.
+    ``pilot`` is a number of problems: a run first makes one sample of each. ``command`` is the command line that
+    continues this run.
     """
     if pilot is not None and (request.shards is not None or request.predictions is not None):
         raise UsageError("--pilot runs a part of one run with models.", "Leave out --shards and --predictions.")
-    project = project_here(request, folder, alone=request.shards is None)
+    project = project or project_here(request, folder, alone=request.shards is None)
     policy, suite = project.settings.gate, load_suite(project.suite)
     check_policy(policy, suite)
     spec = requested_run(request, project)

@@ -49,6 +49,7 @@ class SuiteRequest(Strict):
     samples: Samples = None
     no_gate: Annotated[bool, "Compare with no baseline, for example to make a new one."] = False
     repository: Repository = None
+    rules_from: RulesFrom = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -86,7 +87,6 @@ class RunRequest(RunLimits, SuiteRequest):
         None
     )
     run_id: Annotated[str | None, "Id of the shared run, as `codegate plan --shards N` gives it."] = None
-    rules_from: RulesFrom = None
     no_precheck: Annotated[bool, "Skip the first small request to each candidate, and the check of the problems."] = (
         False
     )

@@ -17,6 +17,7 @@ from codegate.running import (
     Journal,
     Progress,
     Run,
+    RunManifest,
     RunOptions,
     RunSpec,
     gate_run,
@@ -128,15 +129,17 @@ def merge(
     by: Gate | None,
     *,
     run_id: str | None = None,
+    check: Callable[[RunManifest], None] = lambda _: None,
     reports: Path | None = None,
     terms: ReportTerms | None = None,
 ) -> Report:
     """Merge a run's shards into ``out``, gate it, write reports.
 
-    Without ``by`` there are no verdicts. ``reports`` is the reports' folder, by default in ``out``. ``terms`` are the
-    reports' prices, weights and limits.
+    Without ``by`` there are no verdicts. ``check`` raises UsageError if the whole run must not be gated. ``reports`` is
+    the reports' folder, by default in ``out``. ``terms`` are the reports' prices, weights and limits.
     """
     journal = merge_shards(shards, out, run_id=run_id, gate=by)
+    check(journal.manifest)
     return _traced(gate(journal, by, reports=reports, terms=terms), journal)
 
 

@@ -74,6 +74,22 @@ def test_a_change_is_judged_by_the_rules_of_the_commit(clone: Path) -> None:
     assert (done.code, "bare pins no baseline" in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.requirement("P1")
+def test_shards_are_planned_and_merged_by_the_rules_of_the_commit(clone: Path) -> None:
+    rules = ("--rules-from", "origin/rules")
+    planned = codegate("plan", "--shards", "2", "--json", *rules, cwd=clone)
+    assert planned.code == 0, planned.stderr
+    run_id = planned.document["shards"]["run_id"]
+    for shard in ("1", "2"):
+        part = ("--shard", f"{shard}/2", "--run-id", run_id, "--out", f"parts/{shard}")
+        assert codegate("run", *rules, *part, cwd=clone).code == 0
+    own = codegate("merge", "parts", "--run-id", run_id, "--out", "own", cwd=clone)
+    assert (own.code, "was planned for a gate, but neither" in own.stderr) == (2, True), own.stderr
+    done = codegate("merge", "parts", "--run-id", run_id, "--out", "whole", "--json", *rules, cwd=clone)
+    assert done.code == 1, done.stderr
+    assert [one["kind"] for one in done.document["verdicts"]] == ["regressed"]
+
+
 def test_a_run_on_fewer_problems_than_the_commits_is_refused(clone: Path) -> None:
     run_git(clone, "checkout", "--quiet", "HEAD~1", "--", "suites", "codegate.lock")
     assert codegate("review", "suites/own", "--drop", "calc-half", cwd=clone).code == 0
