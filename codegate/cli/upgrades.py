@@ -30,6 +30,7 @@ def command(
     differs only in its numbers. What ends soonest comes first.
 
     --write changes the file to one proposal, in all candidates that pin the same, and keeps its comments and layout.
+    Without a proposal it changes nothing.
 
     Exits 0, and 4 if a provider or a registry did not answer; the others are looked up all the same.
     """

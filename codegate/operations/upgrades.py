@@ -88,15 +88,16 @@ class Upgrades:
         but = ", but not everything was looked up" if self.unknown or self.failed else ""
         return f"nothing that is pinned ends, and nothing newer was found{but}"
 
-    def choose(self, title: str) -> Upgrade:
-        """Return the upgrade with this title; "" is the first."""
+    def choose(self, title: str) -> Upgrade | None:
+        """Return the upgrade with this title, or None.
+
+        "" is the first one. Raises UsageError if no upgrade has the title, or InfrastructureError if a look-up failed.
+        """
         proposals = [one for one in self.found if one.to is not None]
         chosen = next((one for one in proposals if title in {"", one.title}), None)
-        if chosen is None:
-            raise UsageError(
-                f"there is no proposal {title!r}." if title else "there is nothing to upgrade to.",
-                "codegate upgrades lists the proposals." if title else "",
-            )
+        if chosen is None and title:
+            error = InfrastructureError if self.failed else UsageError
+            raise error(f"there is no proposal {title!r}.", "codegate upgrades lists the proposals.")
         return chosen
 
 

@@ -134,9 +134,14 @@ def test_a_provider_that_fails_is_asked_once(environment: dict[str, str], tmp_pa
     names = ", ".join(f"'openai:gpt-{number}'" for number in range(3))
     (tmp_path / "codegate.yml").write_text(f"candidates: [{names}]\n")
     done = codegate("upgrades", "--json", cwd=tmp_path, environment=environment | dict.fromkeys(PROXY, proxy.url))
-    proxy.close()
     assert (done.code, done.document["failed"]) == (4, ["openai gave no list of models."]), done.stderr
     assert asked == ["api.openai.com"]
+    for title in ([], ["Upgrade openai:gpt-1 to gpt-2"]):
+        written = codegate(
+            "upgrades", "--write", *title, cwd=tmp_path, environment=environment | dict.fromkeys(PROXY, proxy.url)
+        )
+        assert written.code == 4, written.stderr
+    proxy.close()
 
 
 def test_a_provider_without_a_list_is_named_and_is_no_failure(environment: dict[str, str], tmp_path: Path) -> None:
@@ -144,6 +149,7 @@ def test_a_provider_without_a_list_is_named_and_is_no_failure(environment: dict[
     region = {"AWS_REGION": "us-east-1"}
     done = codegate("upgrades", "--json", cwd=tmp_path, environment=environment | region)
     assert (done.code, done.document["unknown"]) == (0, ["bedrock has no list of models."]), done.stderr
+    assert codegate("upgrades", "--write", cwd=tmp_path, environment=environment | region).code == 0
     assert "nothing newer was found, but not everything was looked up\n" in done.stderr
 
 
