@@ -8,7 +8,7 @@ from typing import Final
 
 from codegate.gating.estimates import Difference, Estimate, mean_rate, pooled_share, share_difference
 from codegate.gating.samples import most_frequent
-from codegate.gating.statistics import holm, mcnemar
+from codegate.gating.statistics import holm, stratified_test
 from codegate.reporting.correctness import GradedSample, Samples, correctness
 from codegate.running import Outcome
 
@@ -39,8 +39,8 @@ class Turn:
 class FailureShare:
     """One failure class's share of samples, and the baseline's share.
 
-    ``p`` comes from the two-sided exact sign test over the problems whose share differs, adjusted for the number of
-    classes (Holm).
+    ``p`` comes from the two-sided exact test of "no problem's share differs", adjusted for the number of classes
+    (Holm).
     """
 
     name: str
@@ -110,7 +110,8 @@ def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]
     theirs = {sample.failure for problem in both for sample in baseline[problem] if sample.failure}
     names = sorted(counts.keys() | theirs, key=lambda name: (-counts[name], name))[:_CLASSES]
     rates = {name: ([_rate(side[p], name) for p in both], [_rate(baseline[p], name) for p in both]) for name in names}
-    p_values = holm({name: _sign_test(*rates[name]) for name in names}) if both else {}
+    tables = {name: [(*_count(baseline[p], name), *_count(side[p], name)) for p in both] for name in names}
+    p_values = holm({name: stratified_test(tables[name]) for name in names}) if both else {}
     return tuple(
         FailureShare(
             name=name,
@@ -124,18 +125,13 @@ def failure_shares(side: Samples, baseline: Samples) -> tuple[FailureShare, ...]
     )
 
 
+def _count(samples: Sequence[GradedSample], name: str) -> tuple[int, int]:
+    return sum(sample.failure == name for sample in samples), len(samples)
+
+
 def _rate(samples: Sequence[GradedSample], name: str) -> float:
-    return sum(sample.failure == name for sample in samples) / len(samples)
-
-
-def _sign_test(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Return the exact two-sided p of the sign test.
-
-    ``ours`` and ``theirs`` are paired by position. Dixon and Mood 1946.
-    """
-    more = sum(a > b for a, b in zip(ours, theirs, strict=True))
-    less = sum(a < b for a, b in zip(ours, theirs, strict=True))
-    return min(2 * min(mcnemar(more, less), mcnemar(less, more)), 1.0)
+    found, n = _count(samples, name)
+    return found / n
 
 
 def tag_measures(

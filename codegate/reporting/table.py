@@ -266,8 +266,8 @@ def failures(view: ReportView) -> Table:
             )
             for item in entry.measures.failures
         ),
-        "Baseline, change and p are of the problems that both have; p is an exact sign test, adjusted for the "
-        "number of classes.",
+        "Baseline, change and p are of the problems that both have; p is an exact stratified test, adjusted for "
+        "the number of classes.",
     )
 
 

@@ -261,6 +261,13 @@ def test_failure_classes_move_against_the_baseline_on_the_problems_that_both_hav
     assert shares["logic_error"].difference.value == pytest.approx(-8 / 9)
 
 
+def test_a_rare_failure_that_few_samples_do_not_show_has_not_become_rarer() -> None:
+    old, new = side({f"p{i}": "lppppppppp" for i in range(6)}), side({f"p{i}": "ppp" for i in range(6)})
+    (share,) = failure_shares(new, old)
+    assert share.p is not None
+    assert share.p > 0.2
+
+
 def test_without_a_baseline_there_is_no_drift() -> None:
     (only,) = failure_shares(side({"a": "l", "b": "p"}), {})
     assert (only.count, only.share.value, only.baseline.value, only.difference.value, only.p) == (
