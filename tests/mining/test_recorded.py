@@ -509,9 +509,16 @@ def test_a_written_recipe_that_asks_for_what_is_missing_is_a_usage_error(monkeyp
 
     monkeypatch.setattr(recorded, "inputs_of", lacking)
     builds = builds_of_own_recipe(Recipe(tools={"ruby": "1.0"}), Sandboxes(None, {}))  # type: ignore[arg-type]
-    head = opening.NewestTree("a" * 40, Tree(), datetime.now(UTC), ())
     with pytest.raises(UsageError, match=r"no ruby 1\.0\. Install it\."):
-        opening.try_recipe(builds, {}, builds._sandboxes, head)
+        opening.try_recipe(builds, known_languages(), builds._sandboxes, head_of("tests/test_a.py"))
+
+
+def test_a_runner_that_nobody_knows_is_told_before_anything_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Builds(monkeypatch, "npm install", tests="npm test")
+    with pytest.raises(UsageError, match="`npm test` is no test runner that is known here") as raised:
+        opening.try_recipe(world.builds, known_languages(), Sandboxes(None, {}), head_of("test/parse.js"))  # type: ignore[arg-type]
+    assert "`report`" in raised.value.remedy
+    assert world.days == []
 
 
 def test_where_no_recipe_works_the_remedy_of_the_first_is_told(

@@ -34,7 +34,7 @@ from codegate.mining.environments.recorded import (
     runner_of_recipe,
     settings_of,
 )
-from codegate.mining.languages import LanguageSupport, NameOf, language_name, language_namer, runs
+from codegate.mining.languages import LanguageSupport, NameOf, RunnerSettings, language_name, language_namer, runs
 from codegate.mining.proving.outcomes import without_doubtful_passes
 from codegate.mining.proving.validation import graded_selection
 from codegate.mining.sources.changes import absent_parts
@@ -42,13 +42,17 @@ from codegate.mining.units import Prospect
 from codegate.sandbox import NotInstalled, SandboxClosed, SandboxError, SandboxFile
 from codegate.strict import printable
 from codegate.suite import Base, Language, Suite, Tree, git, load_tree, read_commit
-from codegate.wording import count_of
+from codegate.wording import count_of, documentation
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST_TRIED: Final = 3
 _LINE: Final = 450  # characters of a failed build's message
 _SETUP: Final = "its `setup` has to install what the tests and their options need"
 _CHECK: Final = f"Correct `environment` in codegate.yml: {_SETUP}."
+_REPORT: Final = (
+    f"Write `tests` of `environment` as a command that writes JUnit XML, and `report`: "
+    f"{documentation('environments.md#any-other-language-or-runner')}"
+)
 _WRITE: Final = f"Write `environment` into codegate.yml: {_SETUP}. `codegate init` begins with what was found."
 
 
@@ -277,6 +281,7 @@ def try_recipe(
         SandboxError: the sandbox failed, or a package index cannot be reached.
     """
     commit, tree, recipe = head.commit, head.tree, builds.recipe
+    language, chosen, settings = _tests_to_try(recipe, head, languages)
     refused = [path for path, file in tree.items() if SandboxFile(path, file.data, file.mode).leads_out]
     try:
         built = builds.build(commit, tree, head.date)
@@ -284,14 +289,6 @@ def try_recipe(
         raise UsageError(error.cause, error.remedy) from error
     except BuildFailed as error:
         raise UsageError(f"the recipe fails on {commit[:12]}: {error.cause}", error.remedy) from error
-    name, files = language_namer(reports=True), head.files_to_try(recipe)
-    language = next((found for found, _ in Counter(map(name, files)).most_common(1)), None)
-    support = languages.get(language) if language is not None else None
-    settings = settings_of(recipe, support.runner(tree)) if support is not None else None
-    if support is None or settings is None:
-        raise UsageError(f"{commit[:12]} has no tests that are known here.", "Write `tests` of `environment`.")
-    settings = replace(settings, folder=settings.folder or head.folder)
-    chosen = tuple(path for path in files if name(path) == language)
     _LOG.info("running %s without a network", count_of(len(chosen), "test file"))
     limits = limits_of(recipe)
     opened = partial(sandboxes.open, built.environment.manifest, limits)
@@ -319,6 +316,27 @@ def try_recipe(
     return RecipeRun(
         built.recipe, len(chosen), counts["passed"], failed, counts["skipped"], report.seconds, (message or "").strip()
     )
+
+
+def _tests_to_try(
+    recipe: Recipe, head: NewestTree, languages: Mapping[Language, LanguageSupport]
+) -> tuple[Language, tuple[str, ...], RunnerSettings]:
+    """Return the most frequent language, its tests and runner.
+
+    Raises:
+        UsageError: the tree has no tests that are known, or no known runner runs them.
+    """
+    name, files = language_namer(reports=True), head.files_to_try(recipe)
+    language = next((found for found, _ in Counter(map(name, files)).most_common(1)), None)
+    support = languages.get(language) if language is not None else None
+    if language is None or support is None:
+        raise UsageError(f"{head.commit[:12]} has no tests that are known here.", "Write `tests` of `environment`.")
+    settings = settings_of(recipe, support.runner(head.tree))
+    if settings is None:
+        asked = f"`{recipe.tests}`" if recipe.tests else f"what runs {files[0]}"
+        raise UsageError(f"{asked} is no test runner that is known here.", _REPORT)
+    chosen = tuple(path for path in files if name(path) == language)
+    return language, chosen, replace(settings, folder=settings.folder or head.folder)
 
 
 def _last_lines(text: str, most: int) -> str:
