@@ -14,6 +14,7 @@ from codegate.gating.baseline import Pinning, samples_each
 from codegate.gating.decision import lost_words
 from codegate.gating.drift import PassRateChange, counts_of, pass_rate
 from codegate.gating.pinning import MIN_SAMPLES
+from codegate.grading import GRADER_VERSION
 from codegate.operations.baselines import check_absent, origin, pin, read_runs, write_with_lock
 from codegate.strict import File
 from codegate.wording import count_of
@@ -117,6 +118,8 @@ def _conclude(
     say(f"{done} {what}: {count_of(len(counts), 'problem')}, {count_of(sum(counts), 'sample')}")
     if not any(sample.passed for entries in baseline.samples.samples.values() for sample in entries):
         say("warning: no sample passed, so nothing can be worse than this baseline; `codegate report RUN` shows why")
+    if baseline.samples.conditions.get("grader") != GRADER_VERSION:
+        say("warning: another version of codegate graded these samples, so no gate by this version compares with them")
     say(*_lost_note(baseline), f"baseline  {out}\nlock      {lock}")
     emit(
         {

@@ -174,9 +174,13 @@ def mismatch_reason(differences: Differences) -> str:
     if controls and {one.field for one in differing} <= fields:
         return f"The pinned baseline is of the suite without its controls.{controls}"
     named = join_first(map(describe, differing), separator="; ")
+    changed = all(one.field == "suite" or one.field.startswith("problem ") for one in differing)
+    hint = " Another version of codegate has another grader." if any(one.field == "grader" for one in differing) else ""
+    if changed and not controls:
+        hint = " `gate.drop_changed: true` compares on the problems that both have."
     return (
-        f"The pinned baseline was made under other conditions: {named}. Run the candidate under the "
-        f"baseline's conditions, or pin a new baseline under these.{controls}{_proof_commands(differences.unproved)}"
+        f"The pinned baseline was made under other conditions: {named}. Run the candidate under the baseline's "
+        f"conditions, or pin a new baseline under these.{hint}{controls}{_proof_commands(differences.unproved)}"
     )
 
 

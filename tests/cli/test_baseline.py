@@ -25,6 +25,7 @@ def pinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_run(home / "r-2", pattern(20, 5, shift=1), at="2026-02-01T03:00:00+00:00")
     done = codegate("baseline", "pin", "r-1", "r-2", cwd=home, environment=NIGHT)
     assert done.code == 0, done.stderr
+    assert "warning: another version of codegate graded these samples" in done.stdout + done.stderr
     return home
 
 

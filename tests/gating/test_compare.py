@@ -292,6 +292,7 @@ def test_a_condition_on_one_side_only_is_incomparable() -> None:
     less = {key: value for key, value in CONDITIONS.items() if key != "grader"}
     verdict = compare(side(uniform(30, 30)), side(uniform(30, 30), conditions=less), POLICY)
     assert "grader is only in the baseline" in verdict.reason
+    assert verdict.reason.endswith("under these. Another version of codegate has another grader.")
 
 
 LARGER = {**SETTINGS, "model": "y.jsonl", "max_output_tokens": "32000", "temperature": "0.2"}
@@ -394,7 +395,9 @@ def test_another_set_of_problems_is_incomparable_in_both_directions() -> None:
     assert [(one.field, one.candidate) for one in compare(more, other, POLICY).mismatches] == [
         ("problem p007", "changed")
     ]
-    assert "problem p022 is only in the baseline" in compare(more, less, POLICY).reason
+    reason = compare(more, less, POLICY).reason
+    assert "problem p022 is only in the baseline" in reason
+    assert reason.endswith("under these. `gate.drop_changed: true` compares on the problems that both have.")
     assert "problem p022 is only in the candidate's run" in compare(less, more, POLICY).reason
     assert "and 3 more" in compare(more, less, POLICY).reason
 
