@@ -141,7 +141,8 @@ def shared_options(options: RunOptions, shard: Shard) -> RunOptions:
     if calls is not None:
         calls = calls * after // shard.problems - calls * before // shard.problems
     if budget is not None:
-        budget = (budget * (after - before) / shard.problems).quantize(_CENT, ROUND_DOWN)
+        part = (budget * (after - before) / shard.problems).quantize(_CENT, ROUND_DOWN)
+        budget = Decimal(f"{part.normalize():f}")  # people read $2, not $2.000000
     return options.model_copy(update={"max_model_calls": calls, "budget_usd": budget})
 
 

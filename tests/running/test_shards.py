@@ -54,6 +54,12 @@ def test_the_parts_of_the_limits_are_never_more_than_the_limits(problems: int, o
     assert max(budgets) - min(budgets) <= Decimal(cents) / 100 / problems + Decimal("0.000001")
 
 
+def test_a_part_of_a_budget_is_shown_without_trailing_zeros() -> None:
+    for whole, part in ((80, "20"), (1, "0.25")):
+        shared = shared_options(RunOptions(budget_usd=Decimal(whole)), Shard(number=1, of=4, problems=8))
+        assert str(shared.budget_usd) == part
+
+
 def test_no_limit_is_shared_as_none() -> None:
     assert shared_options(RunOptions(), Shard(number=1, of=2, problems=2)) == RunOptions()
 
