@@ -131,7 +131,7 @@ def rules_from(commit: str, places: Places) -> Iterator[Project]:
         remedy = "Fetch it; in CI, check out the whole history."
         raise UsageError(f"there is no commit {printable(commit)!r} here.", remedy) from error
     base = found.decode("ascii").strip()
-    with tempfile.TemporaryDirectory(prefix="codegate-rules-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=f"codegate-rules-{base[:12]}-") as scratch:
         project = project_of(places, base, Path(scratch))
         if project.lock is not None:
             project = project.with_pinned(find_pinned(project.lock, places.workspace, base))

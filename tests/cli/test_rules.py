@@ -90,6 +90,15 @@ def test_shards_are_planned_and_merged_by_the_rules_of_the_commit(clone: Path) -
     assert [one["kind"] for one in done.document["verdicts"]] == ["regressed"]
 
 
+def test_an_error_in_the_commits_suite_names_the_commit(clone: Path) -> None:
+    run_git(clone, "checkout", "--quiet", "HEAD~1", "--", ".")
+    (clone / "suites/own/problems/calc-half/statement.md").write_text("Another one.\n")
+    commit = commit_all(clone)
+    refused = codegate("run", "--rules-from", "HEAD", cwd=clone)
+    assert refused.code == 2
+    assert re.search(f"codegate-rules-{commit[:12]}-[^/]*/suites/own/problems/calc-half/statement.md", refused.stderr)
+
+
 def test_a_run_on_fewer_problems_than_the_commits_is_refused(clone: Path) -> None:
     run_git(clone, "checkout", "--quiet", "HEAD~1", "--", "suites", "codegate.lock")
     assert codegate("review", "suites/own", "--drop", "calc-half", cwd=clone).code == 0
