@@ -38,4 +38,4 @@ def command(
         if by is None:
             raise UsageError(f"{rules_from} pins no baseline, and its policy has no floors.", "Merge a lock first.")
     report = gate(journal, by, reports=reports, terms=terms_of(settings))
-    return print_report(report, by)
+    return print_report(report, by, rules_from)

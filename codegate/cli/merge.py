@@ -55,4 +55,4 @@ def command(
     if by is None or by.baseline is None:
         words = "gated by floors alone" if by is not None else "not gated"
         note(f"{words}: the run was planned {'with --no-gate' if manifest.no_gate else 'without a baseline'}")
-    return print_report(report, by)
+    return print_report(report, by, rules_from)

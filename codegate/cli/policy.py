@@ -1,5 +1,6 @@
 """Read the rules that gate a run; print the report."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -66,10 +67,11 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
 
 
-def print_report(report: Report, by: Gate | None = None) -> ExitCode:
+def print_report(report: Report, by: Gate | None = None, rules_from: str | None = None) -> ExitCode:
     """Print a run's report; return the command's exit code.
 
-    If ``by`` takes fresh baseline samples, a command is printed that confirms a regression.
+    If ``by`` takes fresh baseline samples, a command is printed that confirms a regression. ``rules_from`` is the
+    commit that ``by`` comes from, if any.
     """
     if json_wanted():
         write(render_json(report.view))
@@ -81,6 +83,7 @@ def print_report(report: Report, by: Gate | None = None) -> ExitCode:
     regressed = any(one.kind == "regressed" and one.confirmed is None for one in report.verdicts)
     if regressed and by is not None and by.confirm_samples:
         gated = report.run.manifest.gated_by is not None
-        command = f"`codegate run SUITE --resume {report.folder}`" if gated else "a new `codegate run` with the lock"
+        rules = f"--rules-from {shlex.quote(rules_from)}" if rules_from is not None else "SUITE"
+        command = f"`codegate run {rules} --resume {report.folder}`" if gated else "a new `codegate run` with the lock"
         note(f"{command} samples the pinned model again, where its key is set, and decides with these samples")
     return report.exit_code

@@ -88,6 +88,7 @@ def test_shards_are_planned_and_merged_by_the_rules_of_the_commit(clone: Path) -
     done = codegate("merge", "parts", "--run-id", run_id, "--out", "whole", "--json", *rules, cwd=clone)
     assert done.code == 1, done.stderr
     assert [one["kind"] for one in done.document["verdicts"]] == ["regressed"]
+    assert "`codegate run --rules-from origin/rules --resume whole` samples the pinned model again" in done.stderr
 
 
 def test_an_error_in_the_commits_suite_names_the_commit(clone: Path) -> None:
