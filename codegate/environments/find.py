@@ -142,7 +142,8 @@ def _lighter(draft: _Draft, tree: Tree) -> Iterator[_Draft]:
     steps, tests = implied_commands(tree, draft.test.folder, light=True)
     if tests:
         lighter = replace(deepcopy(draft), steps=[], origin="light")
-        lighter.left_out += [f"`{shorten(text)}`: lock and manifest files are enough" for text, *_ in draft.steps]
+        steps_of_job = [text for text, *_ in draft.steps if text not in prefetch(draft.test, tree)]
+        lighter.left_out += [f"`{shorten(text)}`: lock and manifest files are enough" for text in steps_of_job]
         for text, place in steps:
             lighter.run(text, draft.test.folder, {}, place)
         yield lighter

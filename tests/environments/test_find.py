@@ -746,6 +746,13 @@ def test_tools_that_load_by_themselves_need_no_other_step_at_first() -> None:
     assert second.recipe.setup == ("cargo clippy --locked --all-targets", "cargo test --no-run --locked")
 
 
+def test_a_step_that_is_kept_is_not_listed_as_left_out() -> None:
+    steps = "- run: make tools\n- run: go mod download\n- run: go test ./..."
+    first = find_recipe(tree({CI: workflow(steps), "go.mod": "module a", "a_test.go": ""}))
+    assert (first.origin, first.recipe.setup[0]) == ("light", "go mod download")
+    assert first.left_out == ("`make tools`: lock and manifest files are enough",)
+
+
 SYNC = "uv sync --frozen --all-extras --all-groups"
 REQUIRED = "uv pip install -r {}requirements{}.txt"
 PYTEST = "uv pip install pytest"
