@@ -102,7 +102,7 @@ def command(
             say(f"{verdict.label}: {verdict.kind.upper()}. {verdict.reason}")
         for name in ("html", "junit", "json"):
             say(f"{name:6} {report.files[name]}")
-    say(f"Done in {time.monotonic() - started:.0f} s.")
+    say(f"Done in {time.monotonic() - started:.0f} s. Next, in a repository of yours: codegate init")
     if json_wanted():
         write(render_json(report.view))
     kinds = [verdict.kind for report in reports.values() for verdict in report.verdicts]

@@ -67,6 +67,7 @@ def test_a_shorter_demo_runs_to_its_end_and_decides_nothing(demo: Demo) -> None:
     assert demo.code == 3, demo.errors + demo.out
     assert len(re.findall(r"^(?:good|worse) .*: INCONCLUSIVE", demo.out, re.MULTILINE)) == 2, demo.out
     assert "handwritten" in demo.out
+    assert demo.out.rstrip().endswith("codegate init"), "it ends with what to do next"
     assert len(demo.out.splitlines()) <= 40, "a first minute is no page of tables; the reports have them"
     assert "Traceback" not in demo.errors
 
