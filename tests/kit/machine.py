@@ -62,8 +62,10 @@ class Machine:
         """Start a command, with its streams as pipes."""
         own = [part for name in ("opt", "tmp") for part in ("--bind", str(self._folder / name), f"/{name}")]
         own += [part for place, group in self._groups.items() for part in ("--bind", str(group), str(place))]
+        # Of this machine's mounts, some may end meanwhile, such as a container's: in a copy of their own they stay.
+        still = ["unshare", "--mount", "--propagation", "private"]
         process = subprocess.Popen(
-            ["bwrap", "--dev-bind", "/", "/", *own, "--cap-add", "ALL", "--chdir", "/", *argv],
+            [*still, "bwrap", "--dev-bind", "/", "/", *own, "--cap-add", "ALL", "--chdir", "/", *argv],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
             env={"PATH": "/usr/bin:/bin", "HOME": "/"},
         )  # fmt: skip
