@@ -1,13 +1,12 @@
 """Rust's tests: compiled by Cargo, each in a process of its own, believed by its status and by libtest's count."""
 
-import shutil
-
 import pytest
 
 from codegate.grading import TestReport, TestSelection
 from codegate.languages.rust.runners import CARGO
 from codegate.sandbox import Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.toolchains import find_toolchain
 from tests.grading.worlds import statuses
 from tests.kit.recorded import Recorded
 
@@ -53,7 +52,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def crate(bwrap_backend: BubblewrapBackend, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """A crate without dependencies, compiled once."""
-    if shutil.which("cargo") is None:
+    if find_toolchain(Toolchain("rust", "")) is None:
         pytest.skip("this machine has no Rust")
     setup = ("cargo test --offline --no-run --lib",)
     variables = {"CARGO_HOME": "/opt/env/home/.cargo", "CARGO_INCREMENTAL": "0"}

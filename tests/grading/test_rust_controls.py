@@ -1,11 +1,11 @@
 """Marks and copies of Rust's tests: what is found, what is caught, who is left alone."""
 
-import shutil
-
 import pytest
 
 from codegate.grading import Sandboxes
 from codegate.grading.controls.copies import SiteFlip
+from codegate.sandbox import Toolchain
+from codegate.sandbox.toolchains import find_toolchain
 from tests.grading.conftest import SandboxesWith
 from tests.grading.worlds import LARGE, Files, World, room_of, statuses
 from tests.kit.environment import recorded
@@ -73,7 +73,7 @@ FORGED = """use std::io::Write;
 @pytest.fixture(scope="module")
 def sandboxes(sandboxes_with: SandboxesWith) -> Sandboxes:
     """Sandboxes with this machine's Rust."""
-    if shutil.which("cargo") is None:
+    if find_toolchain(Toolchain("rust", "")) is None:
         pytest.skip("this machine has no Rust")
     return sandboxes_with(WITH_RUST)
 

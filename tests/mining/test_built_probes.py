@@ -10,7 +10,9 @@ from codegate.languages.lines import Line
 from codegate.languages.rust.tests import DIALECTS as OF_RUST
 from codegate.mining.examples.example import Example
 from codegate.mining.examples.variants import slices
+from codegate.sandbox import Toolchain
 from codegate.sandbox.bubblewrap import BubblewrapBackend
+from codegate.sandbox.toolchains import find_toolchain
 from tests.kit.environment import recorded, sandboxes_of
 from tests.mining.statement_world import cut_of
 from tests.mining.test_line_probes import checked, examples
@@ -264,7 +266,7 @@ class TestReal:
         assert not any(word in f"{each.code}{each.expression}" for each in found for word in ("quince", "pears"))
 
     def test_a_call_of_rust_is_shown_with_other_values(self, bwrap_backend: BubblewrapBackend) -> None:
-        if shutil.which("cargo") is None:
+        if find_toolchain(Toolchain("rust", "")) is None:
             pytest.skip("this machine has no Rust")
         environment = recorded("cargo")
         sandboxes = sandboxes_of(bwrap_backend, environment)

@@ -1,11 +1,12 @@
 """A repository of Rust, from its history to a verdict: by Cargo, in a recorded build."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
+from codegate.sandbox import Toolchain
+from codegate.sandbox.toolchains import find_toolchain
 from codegate.suite import load_suite
 from tests.kit.repository import HistoryBuilder
 from tests.mining.statement_world import BODY
@@ -25,7 +26,7 @@ RECIPE = {"setup": ["cargo test --locked --no-run"], "tests": "cargo test --lock
 
 
 def test_a_fix_is_mined_proved_and_graded(history: HistoryBuilder, tmp_path: Path) -> None:
-    if shutil.which("cargo") is None:
+    if find_toolchain(Toolchain("rust", "")) is None:
         pytest.skip("this machine has no Rust")
     history.commit("begin", {**CRATE, "src/lib.rs": SOURCE % "prices[0] + prices[1..].iter().sum::<u32>()",
                              "tests/total.rs": TEST})  # fmt: skip
