@@ -157,7 +157,7 @@ def _confirmation_cost(run: Run, terms: ReportTerms) -> str:
         paid = f", {dollars(spent.total_usd)}" if spent.total_usd is not None else ""
         lost = (
             f"; {count_of(one.count, 'sample')} lost to {one.cause}: {one.message.rstrip('.')}"
-            for one in _faults(run.outcomes)
+            for one in _faults(run.of(spec.key()))
         )
         parts.append(
             f"the pinned {one_line(spec.label)} was sampled again to confirm the regression: "
