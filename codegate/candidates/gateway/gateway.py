@@ -202,8 +202,8 @@ class Gateway:
             return
         for name in cleaned.dropped:
             self._count(name)
-        said = "\n".join(_texts_in(sent)) if self._parts.keys() - self.used else ""
-        self.used.update(name for name, pattern in self._parts.items() if pattern.search(said))
+        texts = "\n".join(_texts_in(sent)) if self._parts.keys() - self.used else ""
+        self.used.update(name for name, pattern in self._parts.items() if pattern.search(texts))
         betas = list(filter(_BETA.fullmatch, request.headers.get("anthropic-beta", "").replace(" ", "").split(",")))
         headers = {"anthropic-beta": ",".join(betas[:_MOST_BETAS])} if betas else {}
         made: list[ForwardedAnswer | None] = []
@@ -284,8 +284,8 @@ class Gateway:
                     if self._records:
                         self._paid.keep(prepared)
             completion = answers[-1].completion
-            said = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
-            conversation = (*self._protocol.conversation(asked), said)
+            answer = Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)
+            conversation = (*self._protocol.conversation(asked), answer)
         except LimitReached:
             self._count(_OVER)
             return None

@@ -1,7 +1,7 @@
 """Make examples that repeat no hidden test and run alone.
 
-Whoever knows only the example must not pass the hidden test by it. So an example may not show the test's own call with
-the test's own data, nor literals that only the hidden test files have.
+A solution that is right for the example alone must not pass the hidden test. So an example does not show the test's
+own call with the test's own data, nor literals that only the hidden test files have.
 """
 
 import re

@@ -106,13 +106,14 @@ def classify_tests(
     ended the process.
     """
 
-    def told(test: str, state: str, reports: Sequence[TestReport]) -> str:
+    def results_of(test: str, state: str, reports: Sequence[TestReport]) -> str:
         conditions = [f" (other {what})" for what in (varied or {}).get(state, ())]
         statuses = [f"{'sometimes ' * (test in report.unsteady)}{status_in(report, test)}" for report in reports]
         return ", ".join(map("".join, zip_longest(statuses, ["", *conditions], fillvalue="")))
 
     def flaky(test: str) -> QuarantinedTest:
-        evidence = f"before the fix: {told(test, 'before', before)}; after it: {told(test, 'after', after)}"
+        first, then = results_of(test, "before", before), results_of(test, "after", after)
+        evidence = f"before the fix: {first}; after it: {then}"
         return QuarantinedTest(id=test, quarantine=quarantine("flaky", evidence, today))
 
     fail: list[str] = []
