@@ -70,17 +70,15 @@ def pin(
     ``environments`` has the SHA-256 of built environments by key; None: as in the existing lock. Raises UsageError if a
     file exists or the runs cannot be pinned.
     """
-    pinned = None
-    if os.path.lexists(lock):
-        if not replace:
-            raise UsageError(f"{lock} pins a baseline already.", "Give --replace to accept a new one.")
-        pinned = load_lock(lock)
-    if not replace:
-        check_absent(out)
+    pinned = load_lock(lock) if os.path.lexists(lock) else None
     if added_to is None:
         made = pinning.pin(runs, origin=origin(), min_samples=min_samples, replaced=pinned)
     else:
         made, _ = pinning.refresh(added_to, runs, origin=origin(), min_samples=min_samples)
+    if pinned is not None and not replace:
+        raise UsageError(f"{lock} pins a baseline already.", "Give --replace to accept a new one.")
+    if not replace:
+        check_absent(out)
     return made, write_with_lock(made, out, lock, transport, environments)
 
 

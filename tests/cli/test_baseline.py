@@ -93,7 +93,8 @@ def test_git_says_who_and_on_what(tmp_path: Path) -> None:
 @pytest.mark.requirement("C4")
 def test_a_new_snapshot_is_accepted_by_a_reset_only(home: Path) -> None:
     write_run(home / "r-3", pattern(20, 5), spec=NEWER)
-    refused(2, "Only `codegate baseline reset` accepts", "baseline", "pin", "r-3", "--replace", cwd=home)
+    for more in ([], ["--replace"]):
+        refused(2, "Only `codegate baseline reset` accepts", "baseline", "pin", "r-3", *more, cwd=home)
     old = json.loads((home / "codegate.lock").read_text())["digest"]
     done = codegate("baseline", "reset", "r-3", "--from", SPEC.model, "--reason", "half the price", "--json", cwd=home)
     assert done.code == 0, done.stderr

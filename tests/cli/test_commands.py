@@ -184,15 +184,16 @@ def test_gate_baseline_and_report(home: Path, tmp_path: Path) -> None:
     assert codegate("report", "run", "--baseline", "codegate.lock", "--format", "html", cwd=home).code == 0
     refused(2, "run/reports has reports with a verdict", "report", "run", cwd=home)
     pin = ("baseline", "pin", "run", *ONE, "--candidate", "empty")
-    refused(2, "codegate.lock pins a baseline already. Give --replace", *pin, cwd=home)
+    refused(2, "the lock pins model 'reference', and the runs are of 'empty'", *pin, cwd=home)
     before = (home / "baseline.json").read_bytes()
     refused(2, "baseline.json exists already. Give another --out", *pin, "--lock", "other.lock", cwd=home)
     assert (home / "baseline.json").read_bytes() == before, "codegate.lock still pins it"
     assert not (home / "other.lock").exists()
     assert codegate(*pin, "--lock", "other.lock", "--out", "other.json", cwd=home).code == 0
     refused(2, "the lock pins model 'reference', and the runs are of 'empty'", *pin, "--replace", cwd=home)
-    again = ("baseline", "pin", "run", *ONE, "--candidate", "reference", "--replace", "--json")
-    replaced = codegate(*again, cwd=home)
+    again = ("baseline", "pin", "run", *ONE, "--candidate", "reference")
+    refused(2, "codegate.lock pins a baseline already. Give --replace", *again, cwd=home)
+    replaced = codegate(*again, "--replace", "--json", cwd=home)
     assert (replaced.code, replaced.document["lock"]["baseline"]) == (0, "baseline.json")
     refused(2, "the run has 2 candidates", "baseline", "pin", "run", *ONE, "--replace", cwd=home)
 
