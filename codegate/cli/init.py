@@ -18,6 +18,7 @@ from codegate.candidates import EXAMPLE_CANDIDATE, CandidateSpec, check_base_url
 from codegate.candidates.providers import model_provider
 from codegate.cli.options import Sandbox, as_command
 from codegate.cli.output import emit, json_wanted, say
+from codegate.cli.progress import waiting_progress
 from codegate.cli.workflows import (
     ACTION,
     COMMIT,
@@ -259,7 +260,9 @@ def _try(own: Recipe | None, found: FoundRecipe, part: str, sandbox: Choice) -> 
         return None, None
     say("building the recipe, and running tests of HEAD once without a network (--no-try leaves that out)")
     try:
-        taken, tried = try_on_head(Path(), own, part, sandbox, say)
+        with waiting_progress() as show:
+            show(0, 1, "building the recipe and running tests")
+            taken, tried = try_on_head(Path(), own, part, sandbox, say)
     except Interrupted:
         raise
     except CodegateError as error:
