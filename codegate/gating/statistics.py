@@ -7,7 +7,6 @@ import functools
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
 
@@ -149,16 +148,6 @@ def newcombe(passed: float, n: float, other_passed: float, other_n: float, z: fl
     below = math.hypot(rate - low, other_high - other)
     above = math.hypot(high - rate, other - other_low)
     return max(difference - below, -1.0), min(difference + above, 1.0)
-
-
-def mcnemar(lost: int, gained: int) -> float:
-    """Return the one-sided exact p of "no drop".
-
-    P(X >= lost), X ~ Bin(lost + gained, 1/2), where ``lost`` and ``gained`` count the discordant pairs; 1 if there are
-    none. McNemar 1947, Psychometrika 12:153, in its exact form.
-    """
-    n = lost + gained
-    return float(Fraction(sum(math.comb(n, x) for x in range(lost, n + 1)), 2**n))
 
 
 TwoByTwo = tuple[int, int, int, int]
