@@ -22,6 +22,7 @@ from codegate.environments.scripts import (
     WHEEL_PROGRAMS,
     bring_toolchains,
     helper_files,
+    limit_setuptools,
     make_python,
     move_helper_files,
 )
@@ -225,7 +226,10 @@ class _Builder:
         if self._base.lacking:
             self._run_or_raise("install toolchains", bring_toolchains(self._base.lacking), undated)
         if self._python:
-            script = make_python(self._recipe.folder, self._recipe.tools.get("python", ""))
+            # Tests of older code may import pkg_resources, which later releases of setuptools lack.
+            dated = "UV_EXCLUDE_NEWER" in self._set_up.keys() - undated.keys()
+            seeded = max(self._origin.day, date.fromisoformat(_SETUPTOOLS)).isoformat() if dated else ""
+            script = make_python(self._recipe.folder, self._recipe.tools.get("python", ""), seeded)
             self._run_or_raise(f"uv venv {VENV}", script, undated)
         for server in self._servers:
             if server.prepare:
@@ -243,7 +247,7 @@ class _Builder:
         Each is a description, a script to run before the command, and the command's variables.
         """
         if self._python and "UV_EXCLUDE_NEWER" in self._set_up:
-            script = f"echo 'exclude-newer-package = {{ setuptools = \"{_SETUPTOOLS}\" }}' > {UV_CONFIGURATION}\n"
+            script = f"{limit_setuptools(_SETUPTOOLS)}\n"
             yield f"setuptools of {_SETUPTOOLS}", script, {**self._set_up, "UV_CONFIG_FILE": UV_CONFIGURATION}
         yield "today's", "", self._undated()
 

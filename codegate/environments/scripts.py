@@ -15,6 +15,7 @@ from codegate.environments.variables import (
     JAVA_AUTHORITIES,
     PACKAGE,
     ROOT,
+    UV_CONFIGURATION,
     VENV,
     authorities,
     java_authorities,
@@ -120,15 +121,27 @@ def move_helper_files(given: Mapping[str, bytes], day: date, *, git: bool) -> st
     return "\n".join(lines)
 
 
-def make_python(folder: str, version: str) -> str:
+def limit_setuptools(day: str) -> str:
+    """Return a command that configures uv: no setuptools after ``day``."""
+    return f"echo 'exclude-newer-package = {{ setuptools = \"{day}\" }}' > {UV_CONFIGURATION}"
+
+
+def make_python(folder: str, version: str, day: str = "") -> str:
     """Return a script that makes the virtual environment.
 
-    An existing one of the right Python ``version`` is kept. If ``version`` is empty, uv chooses one in ``folder``.
+    An existing one of the right Python ``version`` is kept. If ``version`` is empty, uv chooses one in ``folder``. With
+    ``day``, the environment's setuptools is not later, if the index knows the days of releases.
     """
-    python = f"--python {shlex.quote(version)} " if version else ""
     same = f"{VENV}/bin/python -c 'import sys; sys.exit(not sys.version.startswith(\"{version}\"))' 2>/dev/null"
-    enter = f"cd -- {shlex.quote(folder)}\n" if folder else ""
-    return f"if {same}; then exit 0; fi\nrm -rf {VENV}\n{enter}uv venv --quiet --seed {python}{VENV}"
+    python = f"--python {shlex.quote(version)} " if version else ""
+    make = f"rm -rf {VENV}; uv venv --quiet --seed {python}{VENV}"
+    lines = [f"if {same}; then exit 0; fi", *([f"cd -- {shlex.quote(folder)}"] if folder else [])]
+    if day:
+        lines += [
+            limit_setuptools(day),
+            f"if UV_CONFIG_FILE={UV_CONFIGURATION} sh -c {shlex.quote(make)}; then exit 0; fi",
+        ]
+    return "\n".join([*lines, make])
 
 
 def bring_toolchains(lacking: Iterable[Toolchain]) -> str:

@@ -15,7 +15,7 @@ from codegate.mining.build import BuiltProblem
 from codegate.mining.units import Prospect, Reason, Rejected
 from codegate.suite import load_suite, write_suite
 
-MINER_VERSION: Final = "59"
+MINER_VERSION: Final = "60"
 """Version of mining. It is raised when a unit may have another result than before."""
 
 # Results that are not stored, because the next try may have another one: on another day, with a package index that
