@@ -122,8 +122,11 @@ def move_helper_files(given: Mapping[str, bytes], day: date, *, git: bool) -> st
 
 
 def limit_setuptools(day: str) -> str:
-    """Return a command that configures uv: no setuptools after ``day``."""
-    return f"echo 'exclude-newer-package = {{ setuptools = \"{day}\" }}' > {UV_CONFIGURATION}"
+    """Return a command that limits uv to setuptools until ``day``.
+
+    The package wheel is limited too, because its later releases need a later setuptools.
+    """
+    return f'echo \'exclude-newer-package = {{ setuptools = "{day}", wheel = "{day}" }}\' > {UV_CONFIGURATION}'
 
 
 def make_python(folder: str, version: str, day: str = "") -> str:

@@ -355,9 +355,11 @@ def test_a_secret_that_set_up_leaves_behind_is_refused_and_never_printed(
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="uv gives such a Python no setuptools")
 def test_an_environment_has_the_setuptools_of_its_day(bwrap_backend: Backend) -> None:
     """Older code imports pkg_resources, which setuptools 82 of 2026 no longer has."""
-    step = "python -c 'import pkg_resources, setuptools; print(setuptools.__version__)' > version.txt"
+    step = (
+        "python -c 'import pkg_resources, wheel, setuptools as s; print(s.__version__, wheel.__version__)' > versions"
+    )
     built = obtain_build(shell(step), python_tree(), bwrap_backend, day=date(2024, 9, 30))
-    assert run(bwrap_backend, built, "cat version.txt", tree=python_tree())[0].stdout == b"75.1.0\n"
+    assert run(bwrap_backend, built, "cat versions", tree=python_tree())[0].stdout == b"75.1.0 0.44.0\n"
 
 
 @pytest.mark.full
