@@ -188,7 +188,8 @@ def _agent(candidate: CandidateSpec) -> Agent:
 
 
 def _prompt(problem: Problem, candidate: CandidateSpec) -> str:
-    system, task = fill_prompts(candidate, statement=problem.statement.strip())
+    question = problem.manifest.answer is not None
+    system, task = fill_prompts(candidate, question=question, statement=problem.statement.strip())
     return f"{system}\n\n{task}" if system else task
 
 

@@ -97,7 +97,12 @@ _TEXTS: Final[dict[SolverName, tuple[str, str]]] = {
     "tool_loop": (TOOL_LOOP_SYSTEM, TOOL_LOOP_USER),
     "agent": ("", AGENT_TASK),
 }
-_NUMBERS: Final[dict[SolverName, int]] = {"single_shot": 2, "tool_loop": 2, "agent": 2}
+_QUESTION_TEXTS: Final[dict[SolverName, tuple[str, str]]] = {
+    "single_shot": (QUESTION_SYSTEM, QUESTION_USER),
+    "tool_loop": (QUESTION_SYSTEM, QUESTION_USER),  # asked in a single shot
+    "agent": ("", "{statement}"),
+}
+_NUMBERS: Final[dict[SolverName, int]] = {"single_shot": 2, "tool_loop": 2, "agent": 3}
 _PLACE: Final = re.compile(r"\{(statement|context|listing|iterations)\}")
 _NEEDED: Final[dict[SolverName, tuple[str, ...]]] = {
     "single_shot": ("statement", "context"),
@@ -110,12 +115,10 @@ def fill_prompts(candidate: CandidateSpec, *, question: bool = False, **values: 
     """Return a candidate's system prompt and task, values filled in.
 
     ``{name}`` is replaced by the value of that name. The templates are the candidate's own or ours. A single shot's
-    system prompt ends with the format of edits, unless it is for a ``question``, whose answer is text and no fix.
+    system prompt ends with the format of edits, unless it is for a ``question``, whose answer is text and no fix. The
+    task of a tool loop's own prompt is for its tools, and not sent with a question.
     """
-    system, task = _texts(candidate)
-    if question:
-        own = candidate.prompt.system_text if candidate.prompt is not None else None
-        system, task = QUESTION_SYSTEM if own is None else own, QUESTION_USER
+    system, task = _texts(candidate, question=question)
 
     def filled(text: str) -> str:
         return _PLACE.sub(lambda place: values.get(place[1], place[0]), text)
@@ -129,7 +132,7 @@ def prompt_version(candidate: CandidateSpec, extra: object = None) -> str:
     The digest covers the data ``extra``, too.
     """
     system, task = _texts(candidate)
-    number = _NUMBERS[candidate.solver] if candidate.prompt is None else "own"
+    number = _NUMBERS[candidate.solver] if candidate.prompt is None else "own2"
     text = [SOLVER_VERSION, (system, task), extra]
     return f"{candidate.solver}/{number}+{digest(text)[:8]}"
 
@@ -166,9 +169,10 @@ def check_named_file(folder: Path, name: str, what: str) -> None:
         raise UsageError(f"the {what} {name[:100]!r} is no path below the folder of the configuration.", "Move it.")
 
 
-def _texts(candidate: CandidateSpec) -> tuple[str, str]:
-    system, task = _TEXTS[candidate.solver]
+def _texts(candidate: CandidateSpec, *, question: bool = False) -> tuple[str, str]:
+    system, task = (_QUESTION_TEXTS if question else _TEXTS)[candidate.solver]
     if (own := candidate.prompt) is not None:
         system = system if own.system_text is None else own.system_text
-        task = task if own.task_text is None else own.task_text
-    return system + EDIT_FORMAT * (candidate.solver == "single_shot"), task
+        if own.task_text is not None and not (question and candidate.solver == "tool_loop"):
+            task = own.task_text
+    return system + EDIT_FORMAT * (candidate.solver == "single_shot" and not question), task

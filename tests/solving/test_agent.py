@@ -29,6 +29,7 @@ from codegate.solving.agent import AgentFailed
 from codegate.suite import Problem, TreeFile, apply_patch
 from tests.kit.environment import PLAIN, sandboxes_of
 from tests.kit.layer import make_layer
+from tests.kit.problem import changes, problem
 from tests.kit.repository import make_repository, run_git
 from tests.kit.runs import manifest
 from tests.kit.scripted_model import AGENT, Run, Say, ScriptedModel, Turn, fixing
@@ -398,6 +399,16 @@ def test_files_over_the_number_that_an_answer_may_have_are_named_with_it(
         done = attempt(boxes, model)
     assert changed(done) == {"src/pkg/maths.py": FIXED.encode(), "src/pkg/new1.py": b""}
     assert [drop.shown for drop in done.dropped] == ["src/pkg/new2.py (too_large: an answer may have 2 files)"]
+
+
+def test_an_agent_is_asked_a_question_in_its_own_words(boxes: Sandboxes) -> None:
+    fix, wanted = changes({"answer.md": "It waits."}), ["answer::prose"]
+    question = problem(
+        "q", PLAIN.manifest, hidden={}, fix=fix, wanted=wanted, statement="Why?\n", answer="prose", test_files=()
+    )
+    with ScriptedModel(lambda turn: Say("It waits.")) as model:
+        assert attempt(boxes, model, asked=question).messages[-1].text == "It waits."
+    assert [message["content"] for message in model.requests[0].body["messages"]] == ["Why?"]
 
 
 def test_an_agent_that_calls_no_model_is_named(boxes: Sandboxes) -> None:

@@ -9,7 +9,7 @@ from codegate.candidates import CandidateSpec, Completion, ProviderError, Solver
 from codegate.candidates.spec import Prompt
 from codegate.errors import InfrastructureError, UsageError
 from codegate.solving import Attempt, prompt_version_of, solve
-from codegate.solving.prompts import prompt_version
+from codegate.solving.prompts import fill_prompts, prompt_version
 from codegate.solving.toolbox import MAX_ALL_RESULTS, tool_specs
 from codegate.suite import Tree, TreeFile, apply_patch
 from tests.solving.worlds import FIXED, call, once, replay_candidate, replayed, small_problem, small_tree
@@ -293,5 +293,25 @@ def test_a_prompt_of_ones_own_is_sent_with_the_format_of_edits(tmp_path: Path) -
     assert system.startswith("Be brief {x}.")
     assert "<<<<<<< SEARCH" in system
     assert task.startswith("half() returns a third of its argument. Files: ")
-    assert attempt.prompt_version.startswith("single_shot/own+")
+    assert attempt.prompt_version.startswith("single_shot/own2+")
     assert changed(attempt) == FIX
+
+
+@pytest.mark.parametrize(
+    ("solver", "own", "task"),
+    [
+        ({}, {}, "Why?\n\n# Repository\n\nFILES"),
+        ({}, {"task_text": "{statement} Briefly. {context}"}, "Why? Briefly. FILES"),
+        ({"solver": "tool_loop"}, {"task_text": "{statement} {listing}"}, "Why?\n\n# Repository\n\nFILES"),
+        ({"agent": "aider", "version": "0.86.2"}, {}, "Why?"),
+        ({"agent": "aider", "version": "0.86.2"}, {"task_text": "{statement} Briefly."}, "Why? Briefly."),
+    ],
+)
+def test_a_question_is_asked_in_ones_own_words_and_as_no_bug(
+    solver: dict[str, str], own: dict[str, str], task: str
+) -> None:
+    candidate = CandidateSpec.model_validate({"provider": "openai", "model": "gpt-5.4-mini-2026-03-17", **solver})
+    candidate = candidate.model_copy(update={"prompt": Prompt(**own) if own else None})
+    system, asked = fill_prompts(candidate, question=True, statement="Why?", context="FILES")
+    assert asked.strip() == task
+    assert "bug" not in system
