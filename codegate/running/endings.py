@@ -60,7 +60,10 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
         detail = _detail(failure, attempt, candidate)
         if result.applied:
             detail += f" What it had changed by then: {result.failure}, {result.detail}"
-        return result.model_copy(update={"failure": failure, "detail": detail[:_DETAIL]})
+        detail, tests = detail[:_DETAIL], result.tests
+        if result.failure == "empty_answer":  # to a question; what was truncated or refused may have had text
+            tests = tuple(test.model_copy(update={"message": detail}) for test in tests)
+        return result.model_copy(update={"failure": failure, "detail": detail, "tests": tests})
     if attempt.agent is not None and attempt.agent.ended_by is not None:
         detail = f"The agent was ended by its limit of {attempt.agent.ended_by}. {result.detail}"
         return result.model_copy(update={"detail": detail[:_DETAIL]})

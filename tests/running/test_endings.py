@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from codegate.candidates import Message
 from codegate.reporting import build_view, render_comment, render_console, write_reports
 from codegate.running import Run
-from codegate.running.endings import limit_advice
+from codegate.running.endings import explain_ending, grade_question, limit_advice
+from codegate.solving import Attempt
+from tests.kit.environment import PLAIN
+from tests.kit.problem import changes, problem
 from tests.kit.runs import SPECS, outcome
 from tests.running.world import NAMES, Execute, ModelServer, Said, answer
 
@@ -67,6 +71,18 @@ def test_answers_that_ended_early_have_classes_of_their_own(
         plain = text.replace("\\_", "_").replace("_", " ")
         for failure in ("truncated", "refused", "empty answer"):
             assert failure in plain, (name, failure)
+
+
+def test_a_refused_answer_to_a_question_is_not_said_to_have_no_text() -> None:
+    fix, wanted = changes({"answer.md": "It waits."}), ["answer::prose"]
+    question = problem("q", PLAIN.manifest, hidden={}, fix=fix, wanted=wanted, answer="prose", test_files=())
+    attempt = Attempt(
+        problem="q", candidate=SPECS[0].key(), sample=0, solver="single_shot", prompt_version="1", stop="refusal",
+        messages=(Message(role="assistant", text="I cannot help with that."),),
+    )  # fmt: skip
+    grade = explain_ending(grade_question(question, attempt), attempt, SPECS[0])
+    said = "The model or a filter of the provider refused: I cannot help with that."
+    assert (grade.failure, grade.detail, grade.tests[0].message) == ("refused", said, said)
 
 
 def test_a_prompt_that_does_not_fit_is_no_fault_of_the_provider(execute: Execute, server: ModelServer) -> None:
