@@ -64,6 +64,8 @@ count = _known(lambda value: f"{value:,.0f}")
 """Format the nearest whole number, with thousands separated."""
 seconds = _known(lambda value: f"{value:.2f} s" if value < 10 else f"{value:,.0f} s")
 """Format a time in seconds, with decimals below ten."""
+megabytes = _known(lambda value: f"{value / 1e6:,.0f} MB")
+"""Format bytes in MB (10^6)."""
 dollars = _known(lambda value: f"${value:,.4f}" if value < 1 else f"${value:,.2f}")
 """Format US dollars."""
 p_value = _known(lambda value: "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0"))
