@@ -198,23 +198,36 @@ def path_below(folder: str, name: str) -> str:
     return "" if path == "." else path if is_plain_path(path) else ELSEWHERE
 
 
+def _rule(text: str, target: str) -> tuple[re.Match[str] | None, str]:
+    """Return a target's prerequisites and commands, as groups.
+
+    The second value is what ``%`` stands for if the rule is a pattern, such as ``test-%``.
+    """
+    for name in (target, *re.findall(r"^[\w.-]*%[\w.-]*(?=[^=\n]*:)", text, re.MULTILINE)):
+        begin, _, end = name.partition("%")
+        rule = rf"^@?(?:[\w./-]+[ \t]+)*{re.escape(name)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)"
+        fits = target.startswith(begin) and target.endswith(end)
+        if fits and (found := re.search(rule, f"{text}\n", re.MULTILINE)) is not None:
+            return found, target[len(begin) : len(target) - len(end)]
+    return None, ""
+
+
 def _recipe_lines(text: str, target: str, given: Mapping[str, str], seen: set[str]) -> Iterator[str]:
     """Yield the shell lines of ``target`` and its prerequisites.
 
     ``text`` is the makefile; its variables are overridden by ``given``. Targets in ``seen`` are skipped.
     """
-    found = re.search(
-        rf"^@?{re.escape(target)}(?:[ \t][^:=\n]*)?:(?![=])(.*)\n((?:[ \t]+.*(?:\n|\Z)|\n)*)", f"{text}\n", re.MULTILINE
-    )
+    found, stem = _rule(text, target)
     if found is None or target in seen or len(seen) > 20:
         return
     seen.add(target)
     for other in re.sub(r"[#;].*|[|&@]", "", found[1]).split():
         yield from _recipe_lines(text, other, given, seen)
-    variables = {**dict(re.findall(r"^(?:export\s+)?(\w+)\s*[:?]{0,2}=[ \t]*(.*)$", text, re.MULTILINE)), **given}
+    assigned = re.findall(r"^(?:export\s+)?(\w+)\s*[:?]{0,2}=[ \t]*(.*)$", text, re.MULTILINE)
+    variables = {"*": stem, **dict(assigned), **given}
 
     def value(match: re.Match[str], depth: int = 4) -> str:
-        name = (match[1] or "").strip()
+        name = (match[1] or match[0][1:]).strip()
         if match[0] == "$$":
             return "$"
         if name.startswith("shell "):

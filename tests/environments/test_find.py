@@ -552,6 +552,11 @@ test: generate
 \t@go test $(FLAGS) -count=1 ./... | tee log
 generate:
 \tgo generate ./...
+new test-3.x: README.md
+\tpytest
+.PHONY: test-%
+test-%: README.md
+\tpytest --of=$*
 """
 
 
@@ -559,6 +564,8 @@ generate:
     ("command", "files", "tests", "before"),
     [
         ("make test", {"Makefile": MAKEFILE}, "go test -race -count=1 ./...", "go generate ./..."),
+        ("make test-3.12", {"Makefile": MAKEFILE}, "pytest --of=3.12", None),
+        ("make test-3.x", {"Makefile": MAKEFILE}, "pytest", None),
         ("npm test", {"package.json": json.dumps({"scripts": {"test": "vitest --run"}})}, "vitest --run", None),
         (
             "yarn run unit -- --ci",
