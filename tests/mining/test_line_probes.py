@@ -15,6 +15,7 @@ from codegate.languages.go.tests import DIALECTS as OF_GO
 from codegate.languages.javascript.statements import title_pattern
 from codegate.languages.javascript.tests import DIALECTS
 from codegate.languages.lines import Dialect, Line, Step, literals_of
+from codegate.languages.python.tests import DIALECTS as OF_PYTHON
 from codegate.languages.syntax import parse
 from codegate.mining.cut import Cut
 from codegate.mining.examples.example import Example, FoundExample
@@ -431,6 +432,27 @@ class TestLines:
         assert word != "milk"
         assert first.steps[0].text == f"const cart = fill('{word}', 13);"
         assert given.steps not in [line.steps for line in others]
+
+    @pytest.mark.parametrize(
+        ("dialect", "public", "call", "other"),
+        [
+            (
+                JAVASCRIPT,
+                "at.in('Asia/Tokyo').show('utc');",
+                "at.in('Europe/Paris').show()",
+                "at.in('Asia/Tokyo').show()",
+            ),
+            (JAVASCRIPT, "show({zone: 'Asia/Tokyo'});", "list({zone: 'utc'})", "list({zone: 'Asia/Tokyo'})"),
+            (OF_PYTHON[".py"], "show(1, zone='Asia/Tokyo')", "show(2, zone='utc')", "show(2, zone='Asia/Tokyo')"),
+            (GO, 'show(1, "Asia/Tokyo")', 'x.show(2, "utc")', 'x.show(2, "Asia/Tokyo")'),
+        ],
+    )
+    def test_an_argument_becomes_one_that_public_tests_give(
+        self, dialect: Dialect, public: str, call: str, other: str
+    ) -> None:
+        """No random word is a time zone."""
+        lines = probes_of(dialect, [Line("t", (Step("", (call,)),))], frozenset(), frozenset(), "seed", public)
+        assert other in [line.steps[0].checked[0] for line in lines]
 
     def test_names_of_modules_and_words_of_the_source_stay(self) -> None:
         given = Line("t", (Step("const kit = require('./kitchen');"), Step("", ("kit.cook('simmer')",))))

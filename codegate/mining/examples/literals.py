@@ -147,6 +147,7 @@ class LiteralReplacer:
         far: whether a number's first digit changes instead of its last; a single digit gets one before it.
         initial: whether only the first letter of a word changes.
         replaced_lines: maps lines of texts to their replacements.
+        replaced_texts: maps whole texts to their replacements.
         count: how many literals were replaced.
         renumbered: 1 if numbers were replaced, 2 if numbers in texts were.
     """
@@ -161,6 +162,7 @@ class LiteralReplacer:
     far: bool = False
     initial: bool = False
     replaced_lines: Mapping[str, str] = field(default_factory=dict)
+    replaced_texts: Mapping[str, str] = field(default_factory=dict)
     digits: bool = True
     count: int = 0
     renumbered: int = 0
@@ -179,6 +181,9 @@ class LiteralReplacer:
 
     def text(self, text: str) -> str:
         """Return ``text`` with words and numbers replaced at random."""
+        if text in self.replaced_texts:
+            self._known[text.lower()] = self.replaced_texts[text].lower()
+            return self.replaced_texts[text]
         return replace_lines(text, self.replaced_lines, self._line) if self.replaced_lines else self._line(text)
 
     def _line(self, text: str) -> str:

@@ -221,7 +221,7 @@ def _files(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> list
             known = known_words(cut.base, cut.public_tests, dialect.suffixes)
             beside = dialect.visible_files(path, cut.base.overlay(cut.hidden))
             lines = list(dialect.lines(source, names, base, beside))
-            found = probes_of(dialect, lines, known, taken, seed, literals_of(dialect, base))
+            found = probes_of(dialect, lines, known, taken, seed, base)
             probes = dict(enumerate(found, _APART * len(files)))
             own = hidden_texts(literals_of(dialect, source), public)
             texts = literals_to_hide(cut, own)

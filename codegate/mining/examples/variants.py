@@ -7,8 +7,9 @@ from itertools import zip_longest
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from codegate.languages.lines import Dialect, Line, Step
+from codegate.languages.lines import Dialect, Line, Step, literals_of
 from codegate.languages.syntax import IDENTIFIER, edited, text_of, walk
+from codegate.mining.examples.arguments import usual_arguments
 from codegate.mining.examples.crossings import mixed_lines
 from codegate.mining.examples.literals import Choose, LiteralReplacer, is_replaceable, word_by_word
 from codegate.suite import Tree
@@ -51,13 +52,13 @@ def probes_of(
     known: frozenset[str],
     taken: frozenset[str],
     seed: str,
-    public: Collection[str] = (),
+    public: str = "",
 ) -> list[Line]:
     """Return ``lines`` and copies of them with other literals.
 
     Every line gets its first copy before any gets its second, because it is not known which line shows a difference.
     The line itself comes before its first copy, for comparison. No replacement is in ``taken``. ``known`` words of the
-    base's source are likely names and options, and are kept if possible. ``public`` are literals of the base's tests.
+    base's source are likely names and options, and are kept if possible. ``public`` is the test file before the fix.
     """
     given = [line for line, _ in zip(lines, range(_MAX_LINES), strict=False)]
     seen = {line.steps for line in given}
@@ -74,7 +75,7 @@ def probes_of(
 
 
 def _variants(
-    dialect: Dialect, line: Line, known: frozenset[str], taken: frozenset[str], seed: str, public: Collection[str]
+    dialect: Dialect, line: Line, known: frozenset[str], taken: frozenset[str], seed: str, public: str
 ) -> Iterator[Line]:
     whole = "\n".join(text for step in line.steps for text in (step.text, *step.checked))
     written = [text_of(node) for node in dialect.literals(dialect.parse(whole))]
@@ -114,7 +115,8 @@ def _variants(
             own=line.steps,
         )
 
-    between = list(mixed_lines(written, public))
+    between = list(mixed_lines(written, literals_of(dialect, public)))
+    usual = list(usual_arguments(dialect, whole, public))
     yield way(free, digits=False)
     yield way(unused, digits=False)
     yield way(free)
@@ -122,6 +124,8 @@ def _variants(
     yield way(unused, initial=True)
     for others in between[:_FIRST_CROSSINGS]:
         yield way(none, numbers=False, replaced_lines=others)
+    for others in usual[:_FIRST_CROSSINGS]:
+        yield way(none, numbers=False, replaced_texts=others)
     yield way(free, numbers=False)
     yield way(unused, numbers=False)
     yield way(none)
@@ -132,6 +136,8 @@ def _variants(
         yield way(one, numbers=False)
     for only in range(_MAX_SINGLE):
         yield way(unused, only=only)
+    for others in usual:
+        yield way(none, numbers=False, replaced_texts=others)
     for others in between:
         yield way(none, numbers=False, replaced_lines=others)
         yield way(unused, replaced_lines=others)
