@@ -28,7 +28,7 @@ def command(
     journal = Journal.open(run)
     if rules_from is None:
         settings, home = read_settings(config)
-        # Without floors there has to be a baseline.
+        # Without floors, a lock that is not there is an error.
         needed = None if settings.gate.critical_floors else home / settings.baseline
         by = gate_here(settings, home, baseline or needed)
     else:
@@ -38,4 +38,4 @@ def command(
         if by is None:
             raise UsageError(f"{rules_from} pins no baseline, and its policy has no floors.", "Merge a lock first.")
     report = gate(journal, by, reports=reports, terms=terms_of(settings))
-    return print_report(report, by, rules_from)
+    return print_report(report, by, {"--rules-from": rules_from, "--config": config, "--baseline": baseline})

@@ -49,10 +49,11 @@ def command(
         report = merge(folders, out, by, run_id=run_id, reports=reports, terms=terms_of(settings))
     else:
         project = project_by(rules_from, config, baseline)
-        by, check = project.gate, partial(check_same_rules, project=project)
+        by = None if manifest.no_gate else project.gate
+        check = partial(check_same_rules, project=project)
         report = merge(folders, out, by, run_id=run_id, check=check, reports=reports, terms=terms_of(project.settings))
     note(f"run {report.run.manifest.id} in {report.folder}")
     if by is None or by.baseline is None:
         words = "gated by floors alone" if by is not None else "not gated"
         note(f"{words}: the run was planned {'with --no-gate' if manifest.no_gate else 'without a baseline'}")
-    return print_report(report, by, rules_from)
+    return print_report(report, by, {"--rules-from": rules_from, "--config": config, "--baseline": baseline})

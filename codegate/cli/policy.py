@@ -1,7 +1,9 @@
 """Read the rules that gate a run; print the report."""
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import click
 
@@ -67,11 +69,13 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
     return (load_config(path), path.parent) if path is not None else (Config(candidates=STAND_IN), Path())
 
 
-def print_report(report: Report, by: Gate | None = None, rules_from: str | None = None) -> ExitCode:
+def print_report(
+    report: Report, by: Gate | None = None, options: Mapping[str, str | Path | None] = MappingProxyType({})
+) -> ExitCode:
     """Print a run's report; return the command's exit code.
 
-    If ``by`` takes fresh baseline samples, a command is printed that confirms a regression. ``rules_from`` is the
-    commit that ``by`` comes from, if any.
+    If ``by`` takes fresh baseline samples, a command is printed that confirms a regression. ``options`` are those that
+    decided which gate ``by`` is; the printed command has them too.
     """
     if json_wanted():
         write(render_json(report.view))
@@ -83,7 +87,8 @@ def print_report(report: Report, by: Gate | None = None, rules_from: str | None 
     regressed = any(one.kind == "regressed" and one.confirmed is None for one in report.verdicts)
     if regressed and by is not None and by.confirm_samples:
         gated = report.run.manifest.gated_by is not None
-        rules = f"--rules-from {shlex.quote(rules_from)}" if rules_from is not None else "SUITE"
-        command = f"`codegate run {rules} --resume {report.folder}`" if gated else "a new `codegate run` with the lock"
+        given = [f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
+        words = " ".join([*([] if options.get("--rules-from") else ["SUITE"]), *given, f"--resume {report.folder}"])
+        command = f"`codegate run {words}`" if gated else "a new `codegate run` with the lock"
         note(f"{command} samples the pinned model again, where its key is set, and decides with these samples")
     return report.exit_code

@@ -135,11 +135,10 @@ def merge(
 ) -> Report:
     """Merge a run's shards into ``out``, gate it, write reports.
 
-    Without ``by`` there are no verdicts. ``check`` raises UsageError if the whole run must not be gated. ``reports`` is
+    Without ``by`` there are no verdicts. ``check`` raises UsageError if the whole run must not be made. ``reports`` is
     the reports' folder, by default in ``out``. ``terms`` are the reports' prices, weights and limits.
     """
-    journal = merge_shards(shards, out, run_id=run_id, gate=by)
-    check(journal.manifest)
+    journal = merge_shards(shards, out, run_id=run_id, gate=by, check=check)
     return _traced(gate(journal, by, reports=reports, terms=terms), journal)
 
 

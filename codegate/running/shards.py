@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
@@ -198,12 +198,13 @@ def merge_shards(
     *,
     run_id: str | None = None,
     gate: Gate | None = None,
+    check: Callable[[RunManifest], None] = lambda _: None,
 ) -> Journal:
     """Merge a run's shards; return the whole run's journal.
 
     The shards' folders stay unchanged. ``out`` is the whole run's folder, by default ``runs/ID``. ``run_id`` is the
     expected run's id; None: the first shard's. ``gate`` is only compared with the planned gate; ``gate_run`` makes the
-    verdict.
+    verdict. ``check`` raises UsageError if the whole run must not be made.
 
     Raises:
         UsageError: a shard is missing, given twice, unfinished, broken, of another run, or planned for another gate.
@@ -212,6 +213,7 @@ def merge_shards(
     parts = _complete([_opened(folder) for folder in folders], run_id)
     whole = whole_manifest([part.journal.manifest for part in parts])
     check_planned_gate(whole, gate)
+    check(whole)
     soundness = _soundness(parts, len(whole.problems))
     over = settled_candidates(Run(manifest=whole, outcomes=()), gate) if gate is not None else frozenset()
     unsound = {name: reason for name, reason in soundness.problems.items() if reason} if soundness is not None else {}

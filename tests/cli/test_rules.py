@@ -89,6 +89,31 @@ def test_shards_are_planned_and_merged_by_the_rules_of_the_commit(clone: Path) -
     assert done.code == 1, done.stderr
     assert [one["kind"] for one in done.document["verdicts"]] == ["regressed"]
     assert "`codegate run --rules-from origin/rules --resume whole` samples the pinned model again" in done.stderr
+    named = (*rules, "--config", "codegate.yml", "--baseline", "codegate.lock")
+    again = codegate("merge", "parts", "--out", "again", *named, cwd=clone)
+    assert f"`codegate run {' '.join(named)} --resume again` samples" in again.stderr + again.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "tags", "code", "words"),
+    [
+        ("--no-gate", "", 0, "not gated: the run was planned with --no-gate"),
+        ("--samples=1", "tags: {owner: nobody}", 2, "has other tags or dates than the suite of the base commit"),
+    ],
+)
+def test_a_merge_gates_what_was_planned_for_it_and_writes_nothing_that_it_refuses(
+    clone: Path, option: str, tags: str, code: int, words: str
+) -> None:
+    run_git(clone, "checkout", "--quiet", "HEAD~1", "--", ".")
+    problem = clone / "suites/own/problems/calc-half/problem.yml"
+    problem.write_text(re.sub(r"(?m)^tags:.*$|\Z", f"{tags}\n", problem.read_text(), count=1))
+    planned = codegate("plan", option, "--shards", "1", "--repository", ".", "--json", cwd=clone)
+    run_id = planned.document["shards"]["run_id"]
+    part = ("--shard", "1/1", "--run-id", run_id, "--out", "part", "--repository", ".")
+    assert codegate("run", option, *part, cwd=clone).code == 0
+    done = codegate("merge", "part", "--out", "whole", "--rules-from", "origin/rules", cwd=clone)
+    assert (done.code, words in done.stderr + done.stdout) == (code, True), done.stderr + done.stdout
+    assert (clone / "whole").exists() == (code == 0)
 
 
 def test_an_error_in_the_commits_suite_names_the_commit(clone: Path) -> None:
