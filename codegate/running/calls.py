@@ -87,9 +87,9 @@ class CallLimitReached(UsageError):
     """
 
 
-def _raise(*names: str, option: str) -> str:
-    keys = " or ".join(f"`{name}`" for name in names)
-    return f"Raise {keys} in codegate.yml (with --rules-from, that commit's counts), or give {option}."
+def _raise(name: str, option: str = "") -> str:
+    given = f", or give {option}" if option else ""
+    return f"Raise `{name}` in codegate.yml (with --rules-from, that commit's counts){given}."
 
 
 class TimeLimit:
@@ -133,7 +133,7 @@ class ModelCalls:
         before = options.spent_before + journal.calls.spending()
         self._time_limit = time_limit or TimeLimit()
         self._at_once, self._limit, self._budget = options.models, options.max_model_calls, options.budget_usd
-        self._budgets = ("budget_usd", "budget_usd_per_month")[: 1 + (options.budget_usd_per_month is not None)]
+        self._of_month = options.budget_usd_per_month is not None
         self._paces: dict[str, Pace] = {}  # by candidate key
         self._made, self._spent = before.calls, before.usd
         self._uncertain = journal.calls.uncertain()
@@ -270,7 +270,7 @@ class ModelCalls:
                     failed = f", {count} of which failed (the last: {last})," if count else ""
                     raise CallLimitReached(
                         f"the limit of {self._limit} model calls{failed} is reached.",
-                        _raise("max_model_calls", option="--max-model-calls"),
+                        _raise("max_model_calls", "--max-model-calls"),
                     )
                 affordable = self._budget is None or self._spent + (worst or 0) <= self._budget
                 room = len(self._under_way) < self._at_once and pace.under_way < int(pace.width)
@@ -282,7 +282,7 @@ class ModelCalls:
                     raise CallLimitReached(
                         f"the budget of ${self._budget} is reached: ${self._spent:.2f} are spent{counted}, and the "
                         f"next call may cost up to ${worst:.2f}.",
-                        _raise(*self._budgets, option="--budget-usd"),
+                        _raise("budget_usd_per_month") if self._of_month else _raise("budget_usd", "--budget-usd"),
                     )
                 self._changed.wait(_WAIT_SECONDS)
             if begin is not None:

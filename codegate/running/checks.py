@@ -92,9 +92,9 @@ def with_spending(options: RunOptions, journal: Journal, announce: Callable[[str
     more = f", and {count_of(spent.unpriced, 'call')} of unknown cost, not counted" if spent.unpriced else ""
     announce(f"the month's other runs in {journal.folder.parent} cost ${spent.usd:.2f} of ${most:.2f}{more}")
     left = max(most - spent.usd, Decimal(0))
-    return options.model_copy(
-        update={"budget_usd": left if options.budget_usd is None else min(left, options.budget_usd)}
-    )
+    # Only the smaller of the two limits is kept, and named once it is reached.
+    own = options.budget_usd is not None and options.budget_usd <= left
+    return options.model_copy(update={"budget_usd_per_month": None} if own else {"budget_usd": left})
 
 
 def check_servers(candidates: Sequence[CandidateSpec]) -> None:

@@ -329,7 +329,8 @@ def test_runs_of_a_month_share_its_budget(suite: Suite, server: ModelServer, tmp
     assert (second.code, len(server.asked)) == (2, 5)
     assert "the month's other runs in runs cost $15.00 of $26.00" in second.stderr
     assert "the budget of $11 is reached" in second.stderr
-    assert "Raise `budget_usd` or `budget_usd_per_month` in codegate.yml" in second.stderr
+    assert "Raise `budget_usd_per_month` in codegate.yml (with --rules-from, that commit's counts)." in second.stderr
+    assert "Raise `budget_usd` in codegate.yml" in codegate(*command, "--budget-usd", "0.5", cwd=tmp_path).stderr
     for made in (tmp_path / "runs").glob("*/run.json"):
         made.write_text(re.sub(r'"created": "\d{4}', '"created": "2020', made.read_text()))
     assert codegate(*command, cwd=tmp_path).code == 0, "another month's runs do not count"
