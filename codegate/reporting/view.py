@@ -251,7 +251,8 @@ class ReportView:
         A gate may have stopped before it made all of them.
         """
         columns = [number for number, entry in enumerate(self.candidates) if entry.run == run.id]
-        made = [row.cells[number].graded for row in self.problems if row.excluded is None for number in columns]
+        cells = [row.cells[number] for row in self.problems if row.excluded is None for number in columns]
+        made = [cell.graded for cell in cells if cell.status != "excluded"]  # of another run's problem
         least, most = min(made, default=0), max(made, default=0)
         text = f"{least} to {count_of(most, 'sample')}" if least < most else count_of(most, "sample")
         return f"{text} per problem" + (f" of at most {run.samples}" if most != run.samples else "")

@@ -253,3 +253,9 @@ def test_how_many_problems_a_sign_of_contamination_does_not_name_is_said() -> No
     harness, canary = view.candidates[0].contamination
     assert harness.endswith("(of p0, p1, p2, p3, p4 and 2 more)")
     assert canary.endswith("(on p0, p1, p2, p3, p4 and 2 more)")
+
+
+def test_samples_are_counted_on_a_runs_own_problems() -> None:
+    runs = [run_of({"a": {"p-1": [True] * 2, "p-2": [False] * 2}}), run_of({"b": {"p-1": [True] * 2}}, run="other")]
+    view = build_view(runs)
+    assert [view.samples_of(run) for run in view.runs] == ["2 samples per problem"] * 2
