@@ -55,8 +55,8 @@ _COMMANDS_WITH_DIFFS: Final = frozenset({"diff", "diff-index", "diff-tree", "log
 
 
 _REMOTE: Final = re.compile(
-    r"(?:(?P<scheme>[a-z+]+)://(?:[^@/]*@)?(?P<host>[A-Za-z0-9.-]+)(?P<port>:\d+)?/"
-    r"|(?:[^@/:]+@)?(?P<ssh>[A-Za-z0-9.-]+):/?)"
+    r"(?:(?!file:)(?P<scheme>[a-z+]+)://(?:[^@/]*@)?(?P<host>[A-Za-z0-9._-]+)(?P<port>:\d+)?/"
+    r"|(?:[^@/:]+@)?(?P<ssh>[A-Za-z0-9._-]{2,}):/?)"  # one letter is a drive
     r"(?P<path>[A-Za-z0-9_.~-]+(?:/[A-Za-z0-9_.~-]+)+)"
 )
 

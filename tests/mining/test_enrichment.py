@@ -310,7 +310,10 @@ def test_where_the_clone_is_from(history: HistoryBuilder, address: str, slug: st
         ("git@github.com:ada/sums.git", "sums", "https://github.com/ada/sums"),
         ("ssh://git@git.example.org:2222/team/ada/sums", "sums", "https://git.example.org/team/ada/sums"),
         ("https://git.example.org:8443/ada/sums/", "sums", "https://git.example.org:8443/ada/sums"),
+        ("git@git_of_work:ada/sums", "sums", "https://git_of_work/ada/sums"),
         ("/srv/git/sums.git", "sums", None),
+        ("file://localhost/srv/git/sums.git", "sums", None),
+        ("C:/git/ada/sums", "sums", None),
         ("https://github.com/ada/sums?x=<script>", "sums", None),
     ],
 )
