@@ -39,7 +39,6 @@ class CandidateSamples(Strict):
         clusters: pull request of each problem; a problem that is not named here is independent of all others.
         plain: digests without controls, by problem id, of problems with controls; only of a run, not of a baseline.
         packages: a digest for each set of package versions that was installed for the candidate's agent.
-        agent_prompt: unused; older baselines have it, and their digests cover it.
         limits: advice to raise a limit, by failure class or fault; only of a run, not of a baseline.
     """
 
@@ -55,7 +54,6 @@ class CandidateSamples(Strict):
     clusters: Mapping[str, str] = {}
     tags: Mapping[str, tuple[str, ...]] = {}
     packages: tuple[str, ...] = Field(default=(), exclude_if=lambda packages: not packages)
-    agent_prompt: Mapping[str, str] = Field(default={}, exclude_if=lambda prompt: not prompt)
     plain: Mapping[str, str] = Field(default={}, exclude=True)
     limits: Mapping[str, str] = Field(default={}, exclude=True)
 
