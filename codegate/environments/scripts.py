@@ -122,7 +122,7 @@ def move_helper_files(given: Mapping[str, bytes], day: date, *, git: bool) -> st
 
 
 def limit_setuptools(day: str) -> str:
-    """Return a command that limits uv to setuptools until ``day``.
+    """Return a command that sets the last day of setuptools.
 
     The package wheel is limited too, because its later releases need a later setuptools.
     """

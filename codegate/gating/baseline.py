@@ -25,9 +25,9 @@ from codegate.suite import is_plain_path
 from codegate.suite.model import Sha256
 
 WARN_DAYS: Final = 60
-"""From this age on (days of the newest sample) a refresh is recommended."""
+"""Age of the newest sample from which a refresh is recommended."""
 EXPIRE_DAYS: Final = 90
-"""From this age on a baseline has expired; GitHub keeps artifacts for 90 days by default."""
+"""Age at which a baseline has expired; GitHub keeps artifacts for 90 days by default."""
 
 MAX_BASELINE_BYTES: Final = 16 * 1024 * 1024
 MAX_LOCK_BYTES: Final = 256 * 1024

@@ -43,7 +43,7 @@ def _texts_by_argument(dialect: Dialect, source: str) -> Mapping[str, Collection
 
 
 def _argument(node: "Node") -> str:
-    """Return an argument's name, or its function's name and its number.
+    """Return an argument's name, or its function and number.
 
     Return "" for a text that is no argument.
     """
