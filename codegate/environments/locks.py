@@ -58,8 +58,12 @@ def implied_commands(tree: Tree, folder: str, *, light: bool = False) -> tuple[l
             mentioned = any("pytest" in read_tree_text(tree, f"{inside}{name}") for name in names & _SETTINGS)
             return found, "python -m pytest" if mentioned or "manage.py" not in names else "python manage.py test"
         if language == "javascript" and (found := list(_javascript(tree, inside, names))):
+            # The script may start the runner by a program of its own.
             by_node = any(_OF_NODE.search(tree[path].data) for path in tests_of(tree, folder))
-            return found, "npm test\nnode --test" if by_node else "npm test"  # the script may wrap Node's runner
+            package = read_tree_json(tree, f"{inside}package.json")
+            named = {*mapping(package.get("dependencies")), *mapping(package.get("devDependencies"))}
+            others = [f"npx {name}" for name in ("vitest", "jest", "mocha") if name in named]
+            return found, "\n".join(["npm test", *(["node --test"] if by_node else []), *others])
         for manifest, (of, command) in _COMPILED.items():
             if manifest in names and of == language:
                 wrapped = language == "java" and f"{command.split()[0]}w" in names

@@ -585,6 +585,14 @@ def test_commands_that_stand_for_others_are_followed(
     assert found.recipe.setup[:1] == ((before,) if before else ())
 
 
+def test_a_runner_that_a_program_starts_is_known_by_its_package() -> None:
+    package = {"scripts": {"test": "node run-tests.js"}, "devDependencies": {"mocha": "^10"}}
+    files = {CI: workflow("- run: npm test"), "package.json": json.dumps(package), "a.test.js": ""}
+    found = find_recipe(tree(files))
+    assert (found.recipe.tests, found.recipe.setup) == ("npx mocha", ("npm install",))
+    assert "`node run-tests.js` is no test runner that is known: `npx mocha` is taken" in found.left_out
+
+
 TOX_INI = """
 [testenv]
 deps =
