@@ -42,7 +42,8 @@ class PassRateChange:
         """Describe the change in pass rate, with n and uncertainty."""
         problems = count_of(self.n, "problem")
         text = f"{self.before:.1%} then, {self.after:.1%} now on {problems}: {self.difference * 100:+.1f} pp"
-        return f"{text}{f' ({interval_words(self.interval)})' if self.interval else ''}, {probability(self.p)}"
+        interval = f" ({interval_words(self.interval)})" if self.interval else ""
+        return f"{text}{interval}, two-sided {probability(self.p)}"  # alarms have the one-sided p
 
 
 def interval_words(interval: tuple[float, float]) -> str:

@@ -106,6 +106,9 @@ def test_the_watch_pages_about_a_drop_and_not_before(home: Path) -> None:
     assert (paged.code, paged.document["page"]) == (1, True)
     assert {alarm["kind"] for alarm in paged.document["alarms"]} >= {"drop", "two_nights"}
     assert "PAGE: m-2025-06-01 has become worse in the last 4 nights" in paged.stderr
+    nights = [line for line in paged.stderr.splitlines() if " then, " in line]
+    assert nights
+    assert all("two-sided p" in night for night in nights), "alarms have the one-sided p"
 
 
 def test_runs_with_other_settings_are_no_watch_of_the_pinned_candidate(home: Path) -> None:
