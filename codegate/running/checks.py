@@ -185,7 +185,8 @@ def check_answering(
         provider = providers[candidate.key()]
         listed = (provider.models() if isinstance(provider, ListsModels) else None) or ()
         check_snapshot(one, listed)
-        if (end := model_shutdown(one, listed)) is not None:
+        end = model_shutdown(one, listed)
+        if end is not None and (end.day is not None or one.key() not in answers):  # what answers is not gone
             announce(end.words)
         if one is candidate:
             check_context(candidate, listed, suite, options, announce)

@@ -81,6 +81,14 @@ def test_a_run_of_a_retired_model_says_so(stand_in: StandIn, folder: Path) -> No
 
 
 @pytest.mark.bwrap
+def test_a_model_that_answers_is_not_said_to_be_gone(stand_in: StandIn, folder: Path) -> None:
+    command = ("run", "--candidate", "openai:gpt-9", "--sandbox", "bwrap", "--no-gate", "--limit", "1")
+    done = codegate(*command, cwd=folder, environment=stand_in.environment)
+    assert "openai:gpt-9 answers" in done.stderr
+    assert GONE not in done.stderr
+
+
+@pytest.mark.bwrap
 def test_what_was_served_to_a_name_without_a_date_is_reported_and_a_change_of_it_is_a_warning(
     stand_in: StandIn, folder: Path
 ) -> None:
