@@ -20,7 +20,7 @@ def command(
     write: Annotated[
         str | None,
         Field(examples=["[TITLE]"], json_schema_extra={"flag_value": ""}),
-        "Change the configuration to the proposal with this title; without one, to the first.",
+        "Change the configuration to the proposal with this title; without one, to the first. A wrong title lists all.",
     ] = None,
 ) -> ExitCode:
     """Show which pinned models end, and what could replace them.

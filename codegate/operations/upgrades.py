@@ -97,7 +97,8 @@ class Upgrades:
         chosen = next((one for one in proposals if title in {"", one.title}), None)
         if chosen is None and title:
             error = InfrastructureError if self.failed else UsageError
-            raise error(f"there is no proposal {title!r}.", "codegate upgrades lists the proposals.")
+            titles = ", ".join(repr(one.title) for one in proposals) or "none"
+            raise error(f"there is no proposal {title!r}.", f"The proposals are: {titles}.")
         return chosen
 
 

@@ -95,6 +95,9 @@ def test_what_ends_and_what_is_newer_is_listed_and_one_proposal_is_written(
     assert "version: '0.80.0'" not in path.read_text()
     refused = codegate("upgrades", "--write", MODEL, cwd=tmp_path, environment=environment)
     assert (refused.code, "there is no proposal" in refused.stderr) == (2, True)
+    path.write_text(CONFIG)
+    refused = codegate("upgrades", "--write", "newest", cwd=tmp_path, environment=environment)
+    assert f"The proposals are: {MODEL!r}, " in refused.stderr
 
 
 @pytest.mark.parametrize(
