@@ -44,7 +44,7 @@ class Sampling(Strict):
     @model_validator(mode="after")
     def _thinking_leaves_room(self) -> "Sampling":
         if isinstance(self.thinking, int) and self.thinking >= self.output_limit:
-            raise ValueError(f"`thinking` is below the output limit, which is {self.output_limit} tokens")
+            raise ValueError(f"`thinking` has to be below the output limit, which is {self.output_limit} tokens")
         return self
 
     @property

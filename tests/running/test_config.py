@@ -298,6 +298,10 @@ def test_a_matrix_is_one_candidate_for_each_combination(tmp_path: Path) -> None:
         ("model: m, matrix: {temperature: 0}", "`matrix.temperature` is a list of values"),
         ("model: m, matrix: []", "`matrix` is a table of settings"),
         ("model: m, sampling: {seed: 1}, matrix: {seed: [2]}", "`seed` is set twice"),
+        (
+            "model: m, sampling: {thinking: 8000}, matrix: {max_output_tokens: [4000]}",
+            "`thinking` has to be below the output limit, which is 4000 tokens",
+        ),
         ("model: m, matrix: {version: ['1']}", r"candidates\.1\.version: there is no such key"),
         ("model: m, matrix: {seed: [1, 2, 3, 4, 5], top_p: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]}", "makes 65 cand"),
     ],
