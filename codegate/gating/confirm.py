@@ -42,6 +42,8 @@ def confirm(
     own = compare(stored, fresh, policy)
     if own.kind in {"incomparable", "infrastructure"}:
         reason = f"A regression was seen, but fresh samples of the pinned model could not confirm it. {own.reason}"
+        if own.kind == "infrastructure":
+            reason += " If that model was shut down, pin another one, or set `gate.confirm_samples: 0`."
         return first.model_copy(update={"kind": own.kind, "reason": reason, "confirmed": False})
     drift = drift_between(stored, fresh)
     # Stored samples with other settings (an older prompt) are not pooled; fresh ones have the candidate's settings.

@@ -90,6 +90,7 @@ def test_fresh_samples_that_are_lost_confirm_nothing() -> None:
     assert (verdict.kind, verdict.confirmed) == ("infrastructure", False)
     assert "40 of 40 problems have fewer than half of the 3 samples of pinned" in verdict.reason
     assert "candidate" not in verdict.reason
+    assert verdict.reason.endswith("If that model was shut down, pin another one, or set `gate.confirm_samples: 0`.")
     other = side(uniform(40, 40, 3), conditions={"suite": "another"})
     assert confirm(stored, other, worse(), POLICY).kind == "incomparable"
 
