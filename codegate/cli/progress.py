@@ -22,13 +22,19 @@ _Show = Callable[..., None]
 def run_progress(first: str = "") -> Iterator[Callable[[Progress], None]]:
     """Yield a function that shows how far a run is.
 
-    ``first`` is shown before the run's first step.
+    ``first`` is shown before the run's first step. The first fault of each cause and candidate gets a line of its own.
     """
+    seen: set[tuple[str, str]] = set()
     with _shown(first) as show:
 
         def step(step: Progress) -> None:
-            failed = step.outcome is not None and step.outcome.grade is None
-            show(step.done, step.total, step.words, important=failed, waiting=step.outcome is None)
+            fault = step.outcome.fault if step.outcome is not None else None
+            new = fault is not None and (step.candidate, fault.cause) not in seen
+            text = step.words
+            if fault is not None and new:
+                seen.add((step.candidate, fault.cause))
+                text += f": {fault.message}"
+            show(step.done, step.total, text, important=new, waiting=step.outcome is None)
 
         yield step
 

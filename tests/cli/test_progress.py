@@ -9,7 +9,10 @@ import termios
 
 import pytest
 
+from codegate.cli.progress import run_progress
 from codegate.reporting import ProgressLines
+from codegate.running import Progress
+from tests.kit.runs import outcome
 
 BAR = """
 import time
@@ -36,6 +39,20 @@ def test_a_log_gets_a_line_after_silence(monkeypatch: pytest.MonkeyPatch) -> Non
     show(2, 9, "still waiting", important=False, waiting=True)
     show(9, 9, "the last", important=False)
     assert lines == ["[2/9] a fault", "[2/9] still waiting", "[9/9] the last"]
+
+
+def test_faults_of_one_cause_get_one_line_with_what_happened(capsys: pytest.CaptureFixture[str]) -> None:
+    def progress(number: int, candidate: str) -> Progress:
+        return Progress(number, 99, candidate, outcome(None, sample=number))
+
+    with run_progress() as step:
+        for number in range(20):
+            step(progress(number, "a"))
+        step(progress(20, "b"))
+    lines = [
+        f"[{number}/99] {candidate}: p-1 infrastructure: sandbox: gone." for number, candidate in ((0, "a"), (20, "b"))
+    ]
+    assert capsys.readouterr().err.splitlines() == lines
 
 
 def test_notes_stand_whole_above_the_bar_of_a_terminal_of_80_columns() -> None:
