@@ -78,6 +78,8 @@ def command(
     say(f"{made.suite.name}: {count_of(len(made.suite.active), 'problem')}; {source}")
     tables = [_gate_table(made.power), *([_expense_table(made.expenses, options)] if made.expenses else [])]
     say(f"\n{render_tables(tables, width=_WIDTH)}")
+    if total := _total(made.expenses):
+        say(f"  {total}")
     for one in made.expenses:
         say(f"  {price_words(one.spec)}")
     for given, paths in laid.items():
@@ -172,6 +174,18 @@ def _expense_table(every: Sequence[CandidateForecast], options: RunOptions) -> T
     if any(_over_budget(one, options.budget_usd) for one in every):
         notes.append(f"`budget_usd` stops each run at ${options.budget_usd}")
     return Table("expenses", "What it takes", header, rows, f"{'; '.join(notes)}.")
+
+
+def _total(every: Sequence[CandidateForecast]) -> str:
+    """Say what a gate of several candidates costs together.
+
+    "" for a single candidate, or if a cost is unknown.
+    """
+    gates = [values for one in every if (values := _values(one.gate()[0])) is not None]
+    if len(every) < 2 or len(gates) < len(every):
+        return ""
+    ends = [sum(values[0] for values in gates), sum(values[-1] for values in gates)]
+    return f"a gate of all {len(every)} candidates: about {_range(ends, '.2f', '$')}"
 
 
 def _cells(forecast: CandidateForecast, options: RunOptions) -> dict[str, str]:

@@ -136,6 +136,17 @@ def test_a_gate_is_priced_before_it_runs(suite: Suite, server: ModelServer, tmp_
 
 
 @pytest.mark.bwrap
+def test_a_gate_of_several_candidates_is_priced_as_a_whole(suite: Suite, tmp_path: Path) -> None:
+    models = {"model-x": {"input": 100, "output": 1000}, "model-y": {"input": 1, "output": 2}}
+    own = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}
+    config = {"suite": str(suite.folder), "prices": models, "candidates": [{**own, "model": name} for name in models]}
+    (tmp_path / "codegate.yml").write_text(json.dumps(config))
+    done = codegate("plan", "--json", "--samples", "2", cwd=tmp_path)
+    whole = sum(one["gate_usd"]["expected"][0] for one in done.document["expenses"].values())
+    assert f"a gate of all 2 candidates: about ${whole:.2f}" in done.stderr
+
+
+@pytest.mark.bwrap
 def test_the_confirmation_costs_what_the_pinned_model_does(suite: Suite, tmp_path: Path) -> None:
     spec = CandidateSpec(provider="openai", model="gpt-5-2025-08-07")  # $10 for a million tokens of output
     problems = {problem.id: problem.digest for problem in suite.active}
