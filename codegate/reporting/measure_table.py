@@ -150,7 +150,7 @@ def figures_of_cost(measures: Measures) -> Figure:
     if spent.sandbox_usd is not None:
         parts.append(f"sandboxes {figures.dollars(spent.sandbox_usd)}")
     if spent.lost_calls:
-        parts.append(f"and {count_of(spent.lost_calls, 'call')} of unknown cost")
+        parts.append(f"without {count_of(spent.lost_calls, 'failed call')}")
     return Figure(f"{figures.dollars(spent.total_usd)} ({', '.join(parts)})")
 
 

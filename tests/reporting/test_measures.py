@@ -14,6 +14,7 @@ from codegate.grading import Grade, OwnTests
 from codegate.reporting import ReportTerms
 from codegate.reporting.breakdown import failure_shares, tag_measures
 from codegate.reporting.correctness import GradedSample, common_k, correctness
+from codegate.reporting.measure_table import figures_of_cost
 from codegate.reporting.measures import Measures, measure
 from codegate.reporting.weighted import weighted_score
 from codegate.running import Outcome, ScoreWeights
@@ -158,7 +159,9 @@ def test_reliability_counts_the_provider_and_the_calls_but_not_the_sandbox() -> 
 @pytest.mark.requirement("D6")
 def test_the_cost_of_a_run_and_of_a_completed_task() -> None:
     outcomes = [made("p", True), made("p", False), made("q", True), made("r", None)]
-    spent = measured(outcomes, calls=6, terms=ReportTerms({LOOP.model: PRICES}, Decimal("3.6"))).costs
+    found = measured(outcomes, calls=6, terms=ReportTerms({LOOP.model: PRICES}, Decimal("3.6")))
+    assert figures_of_cost(found) == "$0.0128 (4 attempts, sandboxes $0.0080, without 2 failed calls)"
+    spent = found.costs
     call = 0.0012
     assert spent.model_usd == pytest.approx(4 * call)
     assert spent.sandbox_seconds == pytest.approx(8.0)
