@@ -92,6 +92,10 @@ def _raise(name: str, option: str = "") -> str:
     return f"Raise `{name}` in codegate.yml (with --rules-from, that commit's counts){given}."
 
 
+def _dollars(usd: Decimal) -> str:
+    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
+
+
 class TimeLimit:
     """The time limit of one execution of a run. Thread-safe.
 
@@ -280,8 +284,8 @@ class ModelCalls:
                     calls = count_of(self._uncertain, "call") + " without a known cost"
                     counted = f" (with the highest possible cost of {calls})" if self._uncertain else ""
                     raise CallLimitReached(
-                        f"the budget of ${self._budget} is reached: ${self._spent:.2f} are spent{counted}, and the "
-                        f"next call may cost up to ${worst:.2f}.",
+                        f"the budget of ${self._budget} is reached: {_dollars(self._spent)} are spent{counted}, and "
+                        f"the next call may cost up to {_dollars(worst or Decimal(0))}.",
                         _raise("budget_usd_per_month") if self._of_month else _raise("budget_usd", "--budget-usd"),
                     )
                 self._changed.wait(_WAIT_SECONDS)

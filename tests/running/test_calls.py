@@ -65,7 +65,7 @@ def test_what_a_call_cost_takes_the_place_of_what_it_might_have(journal: Journal
         made.make(SPEC, said, 0)
         assert journal.calls.spending() == Spending(1, Decimal("0.0011"))
         made.make(SPEC, said, 0)
-        with pytest.raises(CallLimitReached, match=r"budget of \$0\.0851 is reached: \$0\.00 are spent.*up to \$0\.08"):
+        with pytest.raises(CallLimitReached, match=r"of \$0\.0851 is reached: \$0\.0022 are spent.*up to \$0\.0839"):
             made.make(SPEC, said, 0)
     assert journal.calls.spending() == Spending(2, Decimal("0.0022"))
 
@@ -138,7 +138,7 @@ def test_a_request_that_was_never_sent_costs_nothing(journal: Journal, monkeypat
 def test_a_call_that_never_came_back_counts_in_the_next_execution(journal: Journal) -> None:
     with journal.writing():
         journal.calls.record(SPEC.key(), WORST)  # and then the process was killed
-        with pytest.raises(CallLimitReached, match=r"\$0\.08 are spent \(with the highest possible cost of 1 call "):
+        with pytest.raises(CallLimitReached, match=r"\$0\.0839 are spent \(with the highest possible cost of 1 call "):
             calls(Journal.open(journal.folder), "0.16").make(SPEC, said, 0)
     assert journal.calls.spending() == Spending(1, WORST)
 
