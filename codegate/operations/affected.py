@@ -11,18 +11,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from codegate.candidates import CandidateSpec
 from codegate.errors import UsageError
 from codegate.gating.baseline import parse_lock
 from codegate.running import Config
 from codegate.running.config import candidate_files
-from codegate.solving.harness import chosen_files, paths_through
+from codegate.solving.harness import chosen_files, paths_through, resolve_links
 from codegate.strict import printable
 from codegate.suite import check_model, git, is_plain_path, parent_folders, parse_yaml, read_commit
 from codegate.suite.git import WHOLE_HISTORY, find_commit
 from codegate.suite.reader import MAX_YAML_BYTES
 
 _EVERYTHING: Final = "."
-_MAX_LINKS: Final = 40  # most links on one path, as in Linux
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,21 @@ def affected(repository: Path, base: str, head: str, config: str, also: Sequence
     """Return the files that the gate reads and ``head`` changes.
 
     Changes are counted from the merge base of ``base`` and ``head``. Every changed file counts if a configuration or a
-    lock cannot be read, or a path leads over a symbolic link. ``also`` names further files and folders that matter.
+    lock cannot be read, or a path leads over a symbolic link; a harness's links inside the repository are followed.
+    ``also`` names further files and folders that matter.
 
     Raises:
         UsageError: neither commit has the file ``config``, or a commit is missing.
     """
     commits = [find_commit(repository, name) for name in (base, head)]
     config, *further = (_from_the_top(path) for path in (config, *also))
-    watched = {config: "the configuration", **dict.fromkeys(further, "named by --also")}
+    watched, laid = {config: "the configuration", **dict.fromkeys(further, "named by --also")}, dict[str, str]()
     for commit in commits:
-        watched = _named(repository, commit, config) | watched
+        named, harness = _named(repository, commit, config)
+        watched, laid = named | watched, harness | laid
     for commit in commits:
         watched |= _links(repository, commit, watched)
+    watched = laid | watched
     listed = [git(repository, "ls-tree", "--full-tree", commit, "--", config) for commit in commits]
     if _EVERYTHING not in watched and not any(b" blob " in each for each in listed):
         raise UsageError(
@@ -71,18 +74,23 @@ def _from_the_top(path: str) -> str:
     return normal
 
 
-def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
-    # Every file counts if the configuration or the lock cannot be read.
-    settings, baseline = Config.model_construct(candidates=()), ""
+def _named(repository: Path, commit: str, config: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the reasons by path that a configuration names, and those of its harnesses.
+
+    Every file counts if the configuration or the lock cannot be read.
+    """
+    settings, baseline, harness = Config.model_construct(candidates=()), "", dict[str, str]()
     try:
         if (data := _file(repository, commit, config)) is not None:
             settings = check_model(parse_yaml(data.decode("utf-8", "surrogateescape"), config), Config, config)
         lock = _below(config, settings.baseline)
         if lock and (data := _file(repository, commit, lock)) is not None:
             baseline = parse_lock(data, lock).baseline
-        harness = _harness(repository, commit, posixpath.dirname(config), settings)
+        for spec in settings.candidates:
+            harness |= _harness(repository, commit, posixpath.dirname(config), spec)
     except UsageError as error:
-        return {_EVERYTHING: f"what the gate reads is not known at {commit[:12]}: {error.cause.removesuffix('.')}"}
+        cause = error.cause.removesuffix(".")
+        return {_EVERYTHING: f"what the gate reads is not known at {commit[:12]}: {cause}"}, {}
     transcripts = [one.model for one in settings.candidates if one.provider == "replay"]
     found = [
         (_below(config, settings.suite or ""), "the suite"),
@@ -90,28 +98,38 @@ def _named(repository: Path, commit: str, config: str) -> dict[str, str]:
         (_below(lock, baseline), "the baseline"),
         *((_below(config, path), "a file of a candidate") for path in candidate_files(settings)),
         *((_below(config, path), "a candidate's recorded answers") for path in transcripts),
-        *((path, "a file of a candidate's harness") for path in harness),
     ]
-    return {path: what for path, what in found if path}
+    return {path: what for path, what in found if path}, harness
 
 
-def _harness(repository: Path, commit: str, home: str, settings: Config) -> set[str]:
-    found: set[str] = set()
-    for spec in settings.candidates:
-        if spec.harness is None:
-            continue
-        top = posixpath.normpath(posixpath.join(home, spec.harness.folder)).removeprefix("./")
-        top = "" if top == _EVERYTHING else f"{top}/"
-        names, links = _listing(repository, commit)
-        below = [name for name in names if name.startswith(top)]
-        linked = paths_through({link: _resolved(link, links) for link in links.keys() & below}, below)
-        known = [name.removeprefix(top) for name in chain(below, *linked.values())]
+def _harness(repository: Path, commit: str, home: str, spec: CandidateSpec) -> dict[str, str]:
+    """Return the reasons by path of a candidate's harness, with the links that lead to its files."""
+    if spec.harness is None:
+        return {}
+    names, links = _listing(repository, commit)
+    found, what = dict[str, str](), "a file of a candidate's harness"
 
-        def read(path: str, top: str = top) -> tuple[bytes, bool]:
-            file = read_commit(repository, commit, (f"{top}{path}",)).get(f"{top}{path}")
-            return file.data if file is not None else b"", False  # a submodule has no content
+    def follow(path: str) -> str:
+        place, over = resolve_links(path, links)
+        found.update(dict.fromkeys(over, what))
+        if over and not place:
+            found[_EVERYTHING] = f"the gate reads over the symbolic link {printable(over[0])}"
+        return place
 
-        found |= {f"{top}{path}" for path, *_ in chosen_files(spec, known, read)}
+    folder = follow(posixpath.join(home, spec.harness.folder))
+    top = f"{folder}/" if folder else ""
+    below = [name for name in names if name.startswith(top)]
+    linked = paths_through({link: resolve_links(link, links)[0] for link in links.keys() & below}, below)
+    known = [name.removeprefix(top) for name in chain(below, *linked.values())]
+
+    def read(path: str) -> tuple[bytes, bool]:
+        place, _ = resolve_links(f"{top}{path}", links)
+        file = read_commit(repository, commit, (place,)).get(place) if place else None
+        return file.data if file is not None else b"", False  # a submodule has no content
+
+    for path, *_ in chosen_files(spec, known, read):
+        if place := follow(f"{top}{path}"):
+            found[place] = what
     return found
 
 
@@ -123,27 +141,6 @@ def _listing(repository: Path, commit: str) -> tuple[list[str], dict[str, str]]:
     return [name for *_, name in entries], {
         name: file.data.decode("utf-8", "surrogateescape") for name, file in read.items() if file.is_link
     }
-
-
-def _resolved(path: str, links: Mapping[str, str]) -> str:
-    """Return a path with symbolic links resolved.
-
-    ``links`` has the links' targets by path. "" for a loop of links, or a path that leaves the repository.
-    """
-    left, place, followed = path.split("/")[::-1], "", 0
-    while left:
-        part = left.pop()
-        if part == ".." and not place:
-            return ""
-        inside = posixpath.normpath(posixpath.join(place, part))  # `place` has no links, so `..` is its parent
-        place = "" if inside == _EVERYTHING else inside
-        if (target := links.get(place)) is not None:
-            followed += 1
-            if posixpath.isabs(target) or followed > _MAX_LINKS:
-                return ""
-            left += target.split("/")[::-1]
-            place = posixpath.dirname(place)
-    return place
 
 
 def _below(file: str, path: str) -> str:

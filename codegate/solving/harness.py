@@ -25,6 +25,7 @@ from codegate.suite.git import user_setting
 MAX_HARNESS_BYTES: Final = 1 << 20
 """Most bytes of all harness files together, because every run and baseline of the candidate holds them."""
 _MAX_LINKED: Final = 100_000  # most paths through links
+_MAX_LINKS: Final = 40  # most links on one path, as in Linux
 _IMPORTING: Final = ("instructions", "servers", "settings")
 
 
@@ -43,9 +44,9 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
                          "Run `git init` there.") from error  # fmt: skip
     files = {os.fsdecode(name) for name in listing if name and os.path.lexists(top / os.fsdecode(name))}
     inside = os.path.realpath(top)
-    links = {name: os.path.relpath(os.path.realpath(top / name), inside) for name in files if (top / name).is_symlink()}
+    links = {name: str((top / name).readlink()) for name in files if (top / name).is_symlink()}
     try:
-        linked = paths_through(links, files)
+        linked = paths_through({link: resolve_links(link, links)[0] for link in links}, files)
     except UsageError as error:
         raise UsageError(
             f"candidate {candidate.label}: `harness`: {error.cause}",
@@ -54,8 +55,9 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     known = files.difference(name for name, below in linked.items() if below).union(*linked.values())
 
     def read(path: str) -> tuple[bytes, bool]:
+        place, _ = resolve_links(path, links)
         real = Path(os.path.realpath(top / path))
-        if os.path.relpath(real, inside) not in files or not real.is_file():
+        if place not in files or os.path.relpath(real, inside) != place or not real.is_file():
             raise UsageError(f"the harness's file {printable(path)!r} is a link to what git does not have.", "Copy it.")
         with real.open("rb") as file:
             return file.read(MAX_HARNESS_BYTES + 1), os.access(real, os.X_OK)
@@ -79,6 +81,28 @@ def _own_ignores() -> tuple[str, ...]:
         place = Path(user_setting("core.excludesFile", "--type=path") or usual).expanduser()
         return (f"--exclude-from={place}",) if place.is_file() else ()
     return ()
+
+
+def resolve_links(path: str, links: Mapping[str, str]) -> tuple[str, list[str]]:
+    """Return where a path leads, and the symbolic links on its way.
+
+    ``links`` has the links' targets by path. The place is "" for a loop of links, a path that leaves the folder of all
+    paths, or a link to an absolute path, which leads elsewhere in each checkout.
+    """
+    left, place, over = path.split("/")[::-1], "", list[str]()
+    while left:
+        part = left.pop()
+        if part == ".." and not place:
+            return "", over
+        inside = posixpath.normpath(posixpath.join(place, part))  # `place` has no links, so `..` is its parent
+        place = "" if inside == "." else inside
+        if (target := links.get(place)) is not None:
+            over.append(place)
+            if posixpath.isabs(target) or len(over) > _MAX_LINKS:
+                return "", over
+            left += target.split("/")[::-1]
+            place = posixpath.dirname(place)
+    return place, over
 
 
 def paths_through(links: Mapping[str, str], files: Collection[str]) -> dict[str, list[str]]:

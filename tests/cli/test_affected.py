@@ -97,24 +97,40 @@ def test_a_file_of_an_agents_harness_matters_and_no_other_agents(history: Histor
         (CLAUDE, {".claude": "tools/now", "tools/now": "claude"}, "tools/claude/skills/review/SKILL.md"),
         (CLAUDE, {"guides": "real/guides"}, "real/guides/style.md"),
         (CLAUDE, {"guides": "src/../real/guides"}, "real/guides/style.md"),
+        (CLAUDE, {"packages/a/CLAUDE.md": "../../docs/agents.md"}, "docs/agents.md"),
+        ({**CLAUDE, "harness": "harnesses/now"}, {"harnesses/now": "terse"}, "harnesses/terse/CLAUDE.md"),
         (CLAUDE, {"newest": "real/guides", "loop": "loop"}, None),
     ],
 )  # fmt: skip
-def test_a_harness_in_a_linked_folder_makes_every_change_matter(
+def test_links_of_a_harness_are_followed_and_matter_themselves(
     history: HistoryBuilder, agent: dict[str, str], links: dict[str, str], path: str | None
 ) -> None:
     for link, target in links.items():
-        (history.folder / link).parent.mkdir(exist_ok=True)
+        (history.folder / link).parent.mkdir(parents=True, exist_ok=True)
         (history.folder / link).symlink_to(target)
     files = {"CLAUDE.md": "@guides/style.md", "real/guides/style.md": "Short.", **({path: "Look."} if path else {})}
-    settings = config(candidates=[{**agent, "version": "2.1.330", "harness": "."}])
+    settings = config(candidates=[{"version": "2.1.330", "harness": ".", **agent}])
     history.commit("agents", {"codegate.yml": settings, **files})
     history.branch("change")
     changed = path or "real/guides/style.md"
-    history.commit("another", {changed: "Look twice."})
-    found = named("main", "change", cwd=history.folder)
-    assert set(found) == ({path} if path else set()), "a link that no agent reads over is none"
-    assert all("symbolic link" in reason for reason in found.values())
+    history.commit("another", {changed: "Look twice.", "src/a.py": "x = 2\n"})
+    what = "a file of a candidate's harness"
+    assert named("main", "change", cwd=history.folder) == ({path: what} if path else {})
+    for link in links:
+        (history.folder / link).unlink()
+        (history.folder / link).symlink_to("nowhere")
+    history.commit("elsewhere")
+    found = named("HEAD^", "HEAD", cwd=history.folder)
+    assert found == (dict.fromkeys(links, what) if path else {}), "what agents read is another file now"
+
+
+def test_what_a_linked_file_imports_matters(history: HistoryBuilder) -> None:
+    (history.folder / "CLAUDE.md").symlink_to("AGENTS.md")
+    settings = config(candidates=[{**CLAUDE, "version": "2.1.330", "harness": "."}])
+    history.commit("agents", {"codegate.yml": settings, "AGENTS.md": "@docs/style.md", "docs/style.md": "Short."})
+    history.branch("change")
+    history.commit("both", {"docs/style.md": "Long.", "src/a.py": "x = 2\n"})
+    assert set(named("main", "change", cwd=history.folder)) == {"docs/style.md"}
 
 
 def test_a_link_that_no_harness_reads_over_makes_no_change_matter(history: HistoryBuilder) -> None:
@@ -131,10 +147,9 @@ def test_a_link_that_no_harness_reads_over_makes_no_change_matter(history: Histo
         (history.folder / "CLAUDE.md").unlink()
         (history.folder / "CLAUDE.md").symlink_to(target)
         history.commit("its instructions", {"src/a.py": f"x = {target!r}\n"})
-        assert named("main", "change", cwd=history.folder) == {
-            "CLAUDE.md": "a file of a candidate's harness",
-            "src/a.py": "the gate reads over the symbolic link CLAUDE.md",
-        }, target
+        outside = {"src/a.py": "the gate reads over the symbolic link CLAUDE.md"} if target != "src/../real" else {}
+        expected = {"CLAUDE.md": "a file of a candidate's harness", **outside}
+        assert named("main", "change", cwd=history.folder) == expected, target
 
 
 def test_with_too_many_paths_through_links_every_change_matters(history: HistoryBuilder) -> None:

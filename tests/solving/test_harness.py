@@ -426,7 +426,8 @@ def test_a_link_inside_the_repository_is_followed_and_one_out_of_it_is_refused(t
     assert spec.harness.laid[-1].text == "one\n"
     (here / ".env").write_text("KEY=secret")
     (tmp_path / "secret").write_text("secret")
-    for target in ("../secret", ".env", ".git/config", "/etc/passwd", os.fspath(tmp_path)):
+    absolute = os.fspath(here / "AGENTS.md")  # of no other checkout, such as the one in CI
+    for target in ("../secret", ".env", ".git/config", "/etc/passwd", os.fspath(tmp_path), absolute):
         (here / "CLAUDE.md").unlink()
         (here / "CLAUDE.md").symlink_to(target)
         with pytest.raises(UsageError, match=r"'CLAUDE.md' is a link to what git does not have"):
