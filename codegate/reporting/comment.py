@@ -32,8 +32,8 @@ _ALERTS: Final[Mapping[str, str]] = {
 _NEXT: Final[Mapping[str, str]] = {
     "pass": "merge. Later changes are compared with the pinned model until its baseline is replaced: to pin this one, "
     "run codegate-baseline and commit its lock.",
-    "regressed": "look at the newly failing problems below. Change model, prompt or settings and push again, or keep "
-    "the pinned model; to accept the drop, pin a new baseline in a change of its own.",
+    "regressed": "look at the newly failing problems below. Change model, prompt, harness or settings and push again, "
+    "or keep what is pinned; to accept the drop, pin a new baseline in a change of its own.",
     "inconclusive": "codegate plan shows which number of problems and samples would settle it.",
     "infrastructure": "re-run the failed job. With `resume: auto` it goes on where it stopped.",
     "ungated": "pin a baseline, or nothing is gated: run codegate-baseline and commit its lock.",

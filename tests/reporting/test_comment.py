@@ -60,6 +60,17 @@ def test_it_names_what_was_compared_and_what_to_do_next() -> None:
     assert "**Next:** pin a baseline" in render_comment(dataclasses.replace(night, baseline=None))
 
 
+def test_it_has_the_cost_of_a_confirmation_and_tells_a_changed_harness_from_the_pinned_one() -> None:
+    (run,), (first, *_) = view().runs, view().verdicts
+    again = "the pinned one was sampled again to confirm the regression: 30 attempts, $0.0610"
+    same = first.model_copy(update={"baseline_label": first.label})
+    text = render_comment(
+        dataclasses.replace(view(), runs=(dataclasses.replace(run, confirmation=again),), verdicts=(same,))
+    )
+    assert f"\n- {again}\n" in text
+    assert f"`{first.label}` against the pinned one: " in text
+
+
 @pytest.mark.parametrize("kind", ["pass", "regressed"])
 def test_what_floors_alone_decide_names_no_pinned_model(kind: str) -> None:
     verdict = view().verdicts[0].model_copy(update={"kind": kind, "baseline_label": None})
