@@ -7,6 +7,7 @@ never "nothing to compare, so pass".
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -197,6 +198,17 @@ class Lock(Strict):
     transport: Download | None = None
     environments: Mapping[Sha256, Sha256] = Field(default={}, max_length=1000)
 
+    def remedy(self, place: Path | str, otherwise: str) -> str:
+        """Say how the pinned bytes get to ``place``; ``otherwise`` if the lock names no download."""
+        if (download := self.transport) is not None and download.artifact is not None:
+            where, words = f"an artifact of {download.workflow}", ["run", "download", "--name", download.artifact]
+        elif download is not None and download.release is not None and download.asset is not None:
+            where, words = "a file of a release", ["release", "download", download.release, "--pattern", download.asset]
+        else:
+            return otherwise
+        command = printable(shlex.join(["gh", *words]), 300)
+        return f"The lock pins {printable(where)}: get it by `{command}`, and put the baseline at {place}."
+
 
 _FileT = TypeVar("_FileT", bound=BaseModel)
 
@@ -283,7 +295,8 @@ def load_pinned(lock_path: Path) -> Baseline:
     """Return the baseline that a lock pins; UsageError if changed."""
     lock = load_lock(lock_path)
     path = lock_path.parent / lock.baseline
-    return verify_pinned(lock, _read(path, MAX_BASELINE_BYTES, "baseline"), lock_path, path)
+    data = _read(path, MAX_BASELINE_BYTES, "baseline", lock.remedy(path, _MISSING))
+    return verify_pinned(lock, data, lock_path, path)
 
 
 def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path | str) -> Baseline:
@@ -296,7 +309,7 @@ def verify_pinned(lock: Lock, data: bytes, lock_place: Path | str, place: Path |
         raise UsageError(
             f"baseline {place} is not the one that {lock_place} pins: its sha256 is {sha256(data)[:16]}..., "
             f"pinned is {lock.sha256[:16]}....",
-            _REPIN,
+            lock.remedy(place, _REPIN),
         )
     baseline = _verified(place, data)
     pinned = (lock.digest, lock.suite_digest, lock.model)
@@ -331,11 +344,11 @@ def encode_file(file: Baseline | Lock) -> bytes:
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _read(path: Path, limit: int, what: str) -> bytes:
+def _read(path: Path, limit: int, what: str, missing: str = _MISSING) -> bytes:
     try:
         return read_bytes(path, limit)
     except UsageError as error:
-        raise UsageError(f"{what}: {error.cause}", _REPIN if path.exists() else _MISSING) from error
+        raise UsageError(f"{what}: {error.cause}", _REPIN if path.exists() else missing) from error
 
 
 def parse_file(place: Path | str, data: bytes, model: type[_FileT], remedy: str) -> _FileT:

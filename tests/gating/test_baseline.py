@@ -113,6 +113,26 @@ def test_a_missing_lock_or_baseline_is_an_error_with_a_remedy(tmp_path: Path, lo
     assert caught.value.remedy.startswith("Check its name")
 
 
+@pytest.mark.parametrize(
+    ("transport", "command"),
+    [
+        (Download(artifact="nights"), "gh run download --name nights"),
+        (Download(release="v1", asset="b.json"), "gh release download v1 --pattern b.json"),
+    ],
+)
+def test_a_baseline_that_the_lock_has_elsewhere_is_downloaded_and_not_pinned_anew(
+    tmp_path: Path, locked: Path, transport: Download, command: str
+) -> None:
+    path = tmp_path / "gate" / "baseline.json"
+    write_lock(locked, path, transport)
+    path.write_bytes(b"of an earlier pin")
+    for cause in ("not the one that", "does not exist"):
+        with pytest.raises(UsageError, match=cause) as caught:
+            load_pinned(locked)
+        assert f"`{command}`, and put the baseline at {path}." in caught.value.remedy
+        path.unlink(missing_ok=True)
+
+
 def test_one_changed_byte_is_refused(tmp_path: Path, locked: Path) -> None:
     path = tmp_path / "gate" / "baseline.json"
     path.write_bytes(path.read_bytes() + b"\n")
