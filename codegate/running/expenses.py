@@ -26,8 +26,9 @@ ASSUMED_OUTPUT: Final = 2_000
 class SampleExpense:
     """What one sample took on average in earlier runs.
 
-    ``problems`` counts the problems with samples. ``model_seconds`` includes the time of tools. If ``own`` is false,
-    other candidates with the same solver made the samples.
+    ``problems`` counts the problems with samples. ``model_seconds`` includes the time of tools. ``sandbox_seconds`` is
+    the time that a sandbox was in use, an agent's while it waits for its model too. If ``own`` is false, other
+    candidates with the same solver made the samples.
     """
 
     problems: int
@@ -36,20 +37,19 @@ class SampleExpense:
     output_tokens: Estimate
     usd: Estimate
     model_seconds: Estimate
-    grading_seconds: Estimate
+    sandbox_seconds: Estimate
 
     @property
     def samples(self) -> int:
         """Return how many samples were measured."""
-        return self.grading_seconds.n
+        return self.sandbox_seconds.n
 
     def minutes(self, samples: float, models: int, sandboxes: int) -> Estimate:
         """Return an estimate of the minutes that ``samples`` will take.
 
-        ``models`` calls and ``sandboxes`` gradings run at a time. Calls and gradings overlap, so the longer total
-        counts.
+        ``models`` calls and ``sandboxes`` sandboxes run at a time. They overlap, so the longer total counts.
         """
-        each = self.model_seconds.times(1 / models), self.grading_seconds.times(1 / sandboxes)
+        each = self.model_seconds.times(1 / models), self.sandbox_seconds.times(1 / sandboxes)
         return max(each, key=lambda one: one.value or 0.0).times(samples / 60)
 
 
@@ -69,6 +69,10 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
         groups = ([value(one, one.attempt) for one in group if one.attempt] for group in made.values())
         return mean_of_problems(([float(one) for one in group if one is not None] for group in groups), of="samples")
 
+    def in_sandbox(outcome: Outcome, attempt: AttemptSummary) -> float:
+        waiting = attempt.model_seconds if candidate.solver == "agent" else 0.0
+        return waiting + attempt.tool_seconds + outcome.grading_seconds
+
     return SampleExpense(
         problems=len(made),
         own=bool(own),
@@ -76,7 +80,7 @@ def sample_expense(runs: Sequence[Run], candidate: CandidateSpec) -> SampleExpen
         output_tokens=mean(lambda _, attempt: attempt.usage.output_tokens),
         usd=mean(lambda _, attempt: cost(attempt.usage, candidate.prices)),
         model_seconds=mean(lambda _, attempt: attempt.model_seconds + attempt.tool_seconds),
-        grading_seconds=mean(lambda outcome, _: outcome.grading_seconds),
+        sandbox_seconds=mean(in_sandbox),
     )
 
 

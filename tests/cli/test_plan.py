@@ -81,8 +81,14 @@ def test_what_a_sample_takes_is_the_mean_of_those_that_came_to_something() -> No
     expense = sample_expense([run], spec)
     assert (expense.samples, expense.input_tokens.value, expense.output_tokens.value) == (2, 200.0, 10.0)
     assert expense.usd.value == pytest.approx(0.0003)
-    assert expense.minutes(60, models=2, sandboxes=1).value == pytest.approx(3.0)
+    assert expense.minutes(60, models=2, sandboxes=1).value == pytest.approx(4.0)
     assert expense.minutes(60, models=1, sandboxes=3).value == pytest.approx(6.0)
+    agent = spec.model_copy(update={"solver": "agent"})
+    named = run.manifest.model_copy(update={"candidates": (agent,)})
+    its = tuple(one.model_copy(update={"candidate": agent.key()}) for one in run.outcomes)
+    of_agent = Run(manifest=named, outcomes=its)
+    held = sample_expense([of_agent], agent).minutes(60, models=4, sandboxes=2)
+    assert held.value == pytest.approx(4.5), "an agent has its sandbox while its model answers, too"
     nothing = sample_expense([], spec)
     assert (nothing.samples, nothing.usd.value, nothing.minutes(60, 1, 1).value) == (0, None, None)
 
