@@ -199,7 +199,10 @@ class Lock(Strict):
     environments: Mapping[Sha256, Sha256] = Field(default={}, max_length=1000)
 
     def remedy(self, place: Path | str, otherwise: str) -> str:
-        """Say how the pinned bytes get to ``place``; ``otherwise`` if the lock names no download."""
+        """Return a remedy for missing bytes at ``place``.
+
+        It is ``otherwise`` if the lock names no download.
+        """
         if (download := self.transport) is not None and download.artifact is not None:
             where, words = f"an artifact of {download.workflow}", ["run", "download", "--name", download.artifact]
         elif download is not None and download.release is not None and download.asset is not None:

@@ -75,7 +75,7 @@ def _from_the_top(path: str) -> str:
 
 
 def _named(repository: Path, commit: str, config: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the reasons by path that a configuration names, and those of its harnesses.
+    """Return the reasons by path, those of harnesses apart.
 
     Every file counts if the configuration or the lock cannot be read.
     """
@@ -103,7 +103,7 @@ def _named(repository: Path, commit: str, config: str) -> tuple[dict[str, str], 
 
 
 def _harness(repository: Path, commit: str, home: str, spec: CandidateSpec) -> dict[str, str]:
-    """Return the reasons by path of a candidate's harness, with the links that lead to its files."""
+    """Return reasons for a harness's files and links, by path."""
     if spec.harness is None:
         return {}
     names, links = _listing(repository, commit)

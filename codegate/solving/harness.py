@@ -84,7 +84,7 @@ def _own_ignores() -> tuple[str, ...]:
 
 
 def resolve_links(path: str, links: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Return where a path leads, and the symbolic links on its way.
+    """Return where a path leads, and the links followed.
 
     ``links`` has the links' targets by path. The place is "" for a loop of links, a path that leaves the folder of all
     paths, or a link to an absolute path, which leads elsewhere in each checkout.
