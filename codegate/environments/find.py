@@ -269,7 +269,12 @@ def _runs_few(test: TestCommand, tests: list[str]) -> bool:
     pairs = pairwise(["", *test.words])
     words = [word for last, word in pairs if word != "test" and ("=" in last or not last.startswith("-"))]
     paths = [posixpath.normpath(word.partition("::")[0].removesuffix("/...")) for word in words]
-    named = sum(any(f"{one}/".startswith(f"{path}/") for path in paths) for one in below)
+    dotted = [f"{word.replace('.', '/')}/" for word in words]  # a module, or a test in it
+    named = sum(
+        any(f"{one}/".startswith(f"{path}/") for path in paths)
+        or any(word.startswith(f"{one.rpartition('.')[0]}/") for word in dotted)
+        for one in below
+    )
     return 0 < named < len(below) / 2
 
 

@@ -339,6 +339,7 @@ def test_of_several_test_jobs_the_plainest_one_is_tried_first_and_then_what_file
         ("pytest --ignore tests/slow", False),
         ("pytest --check-build=dist tests/slow", True),
         ("pytest tests/test_1.py::test_x", True),
+        ("python -m unittest tests.test_1.Own.test_x", True),
     ],
 )
 def test_what_a_command_names_is_counted_in_the_tests_of_its_language(command: str, few: bool) -> None:
