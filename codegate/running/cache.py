@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from codegate.durable import digest, write_atomic
-from codegate.errors import UsageError
+from codegate.errors import InfrastructureError, UsageError
 from codegate.running.journal import MAX_TRANSCRIPT_BYTES
 from codegate.running.outcome import json_text
 from codegate.running.plan import AttemptJob
@@ -20,14 +20,16 @@ from codegate.suite import read_json
 class AttemptCache:
     """A folder of attempts that later runs reuse. Thread-safe.
 
-    An attempt is reused only under the same ``conditions``. ``announce`` receives a line for each unusable file.
-    Several runs may use the folder at the same time, because files are replaced atomically.
+    An attempt is reused only under the same ``conditions``. ``announce`` receives a line for each unusable file, and
+    one if the folder cannot be written to. Several runs may use the folder at the same time, because files are replaced
+    atomically.
     """
 
     def __init__(self, folder: Path, conditions: Mapping[str, str], announce: Callable[[str], None]) -> None:
         self._folder = folder
         self._conditions = {name: value for name, value in conditions.items() if name != "suite"}
         self._announce = announce
+        self._failed = False
 
     def take(self, job: AttemptJob) -> Attempt | None:
         """Return the job's stored attempt, marked as reused, or None."""
@@ -49,13 +51,18 @@ class AttemptCache:
     def keep(self, job: AttemptJob, attempt: Attempt) -> None:
         """Store a finished attempt of a model or pinned agent."""
         path = self._path(job)
-        if path is not None and not path.parent.is_symlink():
+        if path is None or path.parent.is_symlink():
+            return
+        try:
             write_atomic(path, json_text(attempt).encode("ascii"))
+        except InfrastructureError as error:  # the run has the attempt
+            if not self._failed:
+                self._announce(f"answers are not kept for later runs: {error.cause}")
+            self._failed = True
 
     def _path(self, job: AttemptJob) -> Path | None:
         # Not kept are answers that cost nothing, and those of agents without a fixed version and date. Answers with
-        # tools
-        # also depend on the sandbox.
+        # tools also depend on the sandbox.
         candidate, agent = job.candidate, job.candidate.agent
         if not candidate.calls_a_model or (agent is not None and (agent.version is None or agent.as_of is None)):
             return None

@@ -90,6 +90,13 @@ def test_what_is_broken_or_another_attempt_is_not_used(suite: Suite, server: Mod
     assert len(server.asked) == 6, "new answers have taken their place"
 
 
+def test_a_folder_that_cannot_be_written_to_ends_no_run(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("a file, as full as any disk")
+    run, said = made(suite, tmp_path / "1", tmp_path / "c", server.spec())
+    assert [outcome.grade is not None for outcome in run.outcomes] == [True] * 3
+    assert said.count("answers are not kept for later runs: cannot write") == 1
+
+
 def test_a_fault_is_not_kept(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     server.script = lambda name, turn, request: Said(status=500) if name == "half" else Said(answer(name))
     run, _ = made(suite, tmp_path / "1", tmp_path / "c", server.spec())
