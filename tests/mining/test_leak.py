@@ -106,6 +106,7 @@ def test_a_release_is_found_wherever_and_under_whatever_name_it_is_installed(tmp
         ("direct_url.json", '{"url": "file:///workspace", "dir_info": {"editable": true}}'),
         ("RECORD", "__editable__.own-1.0.pth,sha256=GhIFCIkoCNOM,18\nown-1.0.dist-info/METADATA,,50\n"),  # by tox
         ("RECORD", "../../../bin/own,,9\n_own.pth,,18\n_editable_impl_own.py,,9\nown-1.0.dist-info/METADATA,,50\n"),
+        ("RECORD", ".gitignore,,2\nown.pth,,10\nown-1.0.dist-info/METADATA,,50\n"),  # by tox and PDM
     ],
 )
 def test_a_project_that_is_installed_from_its_folder_is_no_release(tmp_path: Path, file: str, text: str) -> None:

@@ -43,8 +43,8 @@ OBJECT = re.compile(r".*/objects/(?:[0-9a-f]{2}/[0-9a-f]{38}(?:[0-9a-f]{24})?|pa
 HASHED = (b"\3", b"\1")
 #: Files that show an installed package; the groups are its folder and its name.
 DISTRIBUTION = re.compile(r"(.*)/([^/]+)-[^/]+\.dist-info/METADATA")
-#: Lines of a RECORD: of descriptions and scripts; of what leads to an editable project.
-DESCRIBED = re.compile(rb"[^/,]+\.dist-info/|\.\./")
+#: Lines of a RECORD: of descriptions, scripts and hidden files; of what leads to an editable project.
+DESCRIBED = re.compile(rb"[^/,]+\.dist-info/|\.\./|\.\w+,")
 REDIRECTS = re.compile(rb"[^/,]+\.pth,|(?:__pycache__/)?_+editable_[^/,]+,")
 PACKAGE = re.compile(r"(.*/node_modules/((?:@[^/]+/)?[^/]+))/package\.json")
 #: Packages in the caches of Go's modules and Rust's crates.
