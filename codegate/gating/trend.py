@@ -244,7 +244,8 @@ def watch(baseline: Baseline, entries: Sequence[HistoryEntry]) -> WatchResult:
             continue
         differing = condition_differences(baseline.samples.fields, entry.conditions, entry.proved).mismatches
         if entry.candidate != baseline.samples.candidate:
-            if all(entry.conditions.get(name) == baseline.samples.settings.get(name) for name in _OF_MODEL):
+            named = all(entry.conditions.get(name) == baseline.samples.settings.get(name) for name in _OF_MODEL)
+            if named or entry.model == baseline.samples.model:  # such as a renamed deployment of it
                 left_out.append((entry.run, f"made with other settings: {_named(differing) or entry.label}"))
             continue
         if _is_future(entry, now):  # it would stay the newest run, before all later nights

@@ -123,3 +123,12 @@ def test_runs_with_other_settings_are_no_watch_of_the_pinned_candidate(home: Pat
     done = codegate("history", "watch", "--json", cwd=home)
     assert done.code == 0, done.stderr
     assert [alarm["kind"] for alarm in done.document["alarms"]] == ["stale"], "the pinned candidate's run is old"
+
+
+def test_nights_of_a_renamed_deployment_are_no_silent_watch(home: Path) -> None:
+    renamed = SPEC.model_copy(update={"model": "deployment-2"})
+    write_run(home / "other", pattern(20, 1), at=datetime.now(UTC).isoformat(), spec=renamed, model=SPEC.model)
+    assert codegate("history", "append", "other", cwd=home).code == 0
+    done = codegate("history", "watch", cwd=home)
+    assert "left out: other: made with other settings: model deployment-2, pinned m-2025-06-01" in done.stdout
+    assert (done.code, f"WARN: {SPEC.model} is not watched" in done.stdout) == (3, True)

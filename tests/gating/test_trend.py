@@ -111,7 +111,8 @@ def test_only_runs_of_the_pinned_candidate_since_the_pinning_count() -> None:
     pinned = run_of(draw, rates, "pinned", 1, 1)
     before = run_of(draw, rates, "before", 1, -1)
     fields = {**CONDITIONS, **SETTINGS, "model": "y.jsonl"}
-    stranger = run_of(draw, rates, "stranger", 1, 1).model_copy(update={"candidate": "other", "conditions": fields})
+    other = {"candidate": "other", "conditions": fields, "model": "y"}
+    stranger = run_of(draw, rates, "stranger", 1, 1).model_copy(update=other)
     assert watch(baseline, [pinned, before, stranger]) == watch(baseline, [])
     lost = history_entry(part({f"p{i}": [None] for i in range(16)}, "lost", finished=NOON + timedelta(days=2)))
     found = watch(baseline, [lost])
