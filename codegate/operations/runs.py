@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from codegate.candidates import CandidateSpec
-from codegate.errors import CodegateError, ExitCode, UsageError, interrupted_as
+from codegate.errors import CodegateError, ExitCode, InfrastructureError, UsageError, interrupted_as
 from codegate.gating import Baseline, Verdict
 from codegate.reporting import ReportTerms, ReportView, build_view, collector, read_evidence, send_trace, write_reports
 from codegate.running import (
@@ -117,6 +117,10 @@ def judge(
     lost = judge_run(journal, judge, options, announce) if judge is not None else 0
     view = build_view([journal.load()], (), read_evidence([journal]))
     if not any(entry.judged for entry in view.candidates):
+        if lost:
+            raise InfrastructureError(f"faults left each attempt of {folder} unjudged.", "Try again, or name another.")
+        if judge is not None:
+            raise UsageError(f"no attempt of {folder} has a patch to judge.", "Judge a run whose answers are patches.")
         raise UsageError(
             f"{folder} has no attempt that a judge has judged.", "Name one with --judge, or `judge` in codegate.yml."
         )

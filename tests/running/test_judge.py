@@ -138,6 +138,18 @@ def test_the_calls_that_confirm_a_regression_count_against_a_judges_budget(tmp_p
         judge_run(journal, spec, RunOptions(budget_usd=Decimal("2.90")), silent)
 
 
+def test_a_run_without_patches_has_nothing_to_judge(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "run", manifest())
+    with journal.writing():
+        journal.write_attempt(
+            Attempt(problem="p-1", candidate=SPECS[0].key(), sample=0, solver="reference", prompt_version="none")
+        )
+        journal.append(outcome(True))
+    spec = CandidateSpec(provider="openai", model="j-1", base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(UsageError, match="has a patch to judge"):
+        judge(tmp_path / "run", spec, RunOptions(), silent)
+
+
 @pytest.mark.bwrap
 def test_what_a_fault_took_is_not_judged_and_counted(suite: Suite, server: ModelServer, tmp_path: Path) -> None:
     def down(name: str, turn: int, request: dict[str, Any]) -> Said:
@@ -147,7 +159,12 @@ def test_what_a_fault_took_is_not_judged_and_counted(suite: Suite, server: Model
 
     server.script = down
     run_here(suite, tmp_path / "run", server.spec())
-    done = codegate("judge", "run", "--judge", f"openai:j-2025-01-01@{server.url}", "--json", cwd=tmp_path)
+    command = ("judge", "run", "--judge", f"openai:j-2025-01-01@{server.url}", "--json")
+    server.script = lambda name, turn, request: Said(status=404)
+    gone = codegate(*command, cwd=tmp_path)
+    assert (gone.code, "faults left each attempt of run unjudged" in gone.stderr) == (4, True), gone.stderr
+    server.script = down
+    done = codegate(*command, cwd=tmp_path)
     assert done.code == 4, done.stderr
     assert "not judged: 1 attempt:" in done.stderr
     assert (done.document["not_judged"], done.document["candidates"][0]["unclear"]) == (1, 2)
