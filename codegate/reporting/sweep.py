@@ -211,13 +211,23 @@ def _combinations(sides: Sequence[CandidateSamples], values: Sequence[tuple[str,
 
 
 def _scores(settings: Sequence[str], combinations: _Combinations) -> Iterable[SettingScore]:
-    for place, setting in enumerate(settings):
-        for value in dict.fromkeys(combination[place] for combination in combinations):
-            yield _score(setting, value, [found for key, found in combinations.items() if key[place] == value])
-    if len(settings) > 1:
-        for key, found in combinations.items():
-            words = " ".join(f"{name}={value}" for name, value in zip(settings, key, strict=True))
-            yield _score("", words, [found])
+    """Yield the scores of combinations that can be compared.
+
+    These differ from another in one setting alone. With any other, such as another vendor's model, a value's score
+    would be of the other settings as well.
+    """
+    linked = {
+        key: found
+        for key, found in combinations.items()
+        if any(sum(map(str.__ne__, key, other)) == 1 for other in combinations)
+    }
+    varied = [place for place in range(len(settings)) if len({key[place] for key in linked}) > 1]
+    for place in varied:
+        for value in dict.fromkeys(key[place] for key in linked):
+            yield _score(settings[place], value, [found for key, found in linked.items() if key[place] == value])
+    if len(varied) > 1:
+        for key, found in linked.items():
+            yield _score("", " ".join(f"{settings[place]}={key[place]}" for place in varied), [found])
 
 
 def _score(setting: str, value: str, sides: Sequence[_Samples]) -> SettingScore:

@@ -124,6 +124,14 @@ def test_models_are_no_settings() -> None:
         sweep_of([run_with(GRID[:2], heat), elsewhere])
 
 
+def test_a_candidate_that_differs_in_several_settings_is_in_no_score() -> None:
+    other = spec(0.5, provider="anthropic", model="x-2025-01-01", solver="tool_loop")
+    found = sweep_of([run_with([spec(0), spec(1), other], heat)])
+    assert [(one.setting, one.value, one.samples) for one in found.scores] == [
+        ("temperature", "0.0", 48), ("temperature", "1.0", 48)
+    ]  # fmt: skip
+
+
 def test_recorded_answers_are_told_apart_by_their_settings_and_runs_by_theirs() -> None:
     recorded = [spec(heat, provider="replay", model=f"{heat}.jsonl") for heat in (0, 1)]
     runs = [run_with([one], heat, id=f"run-{number}") for number, one in enumerate(recorded)]
