@@ -17,7 +17,6 @@ from codegate.candidates.agents import agent_named, harness_places
 from codegate.candidates.harness import HarnessFile, matches_any, part_of
 from codegate.errors import UsageError
 from codegate.languages import PathClassifier
-from codegate.solving.prompts import check_named_file
 from codegate.strict import printable
 from codegate.suite import GitError, Problem, Tree, TreeFile, git, is_plain_path, parent_folders
 from codegate.suite.git import user_setting
@@ -35,8 +34,8 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     if harness is None or candidate.agent is None:
         return candidate
     top = folder / harness.folder
-    check_named_file(folder, posixpath.normpath(posixpath.join(harness.folder, "x")), "harness")
     try:
+        _check_folder(candidate, harness.folder, folder)
         listed = "ls-files", "-z", "--cached", "--others", "--exclude-standard", *_own_ignores()
         listing = git(top, *listed).split(b"\0")
     except (GitError, OSError) as error:
@@ -69,6 +68,23 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
         laid.append(HarnessFile.of(path, data, program=program))
     found = tuple(sorted(laid, key=lambda file: file.path))
     return candidate.model_copy(update={"harness": harness.model_copy(update={"laid": found})})
+
+
+def _check_folder(candidate: CandidateSpec, name: str, folder: Path) -> None:
+    """Raise UsageError for a harness outside of the repository.
+
+    Also for a plain ``.`` below its top: it would stand for the top of problems' trees, without the files above it.
+    """
+    root = os.path.realpath(os.fsdecode(git(folder, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+    place = os.path.relpath(os.path.realpath(folder / name), root)
+    if posixpath.isabs(name) or not (place == "." or is_plain_path(place)):
+        raise UsageError(f"the harness {name[:100]!r} is no folder of the repository.", "Move it.")
+    if name == "." != place:
+        up = os.path.relpath(root, os.path.realpath(folder))
+        raise UsageError(
+            f"candidate {candidate.label}: `harness: .` is {printable(place)}; agents work at the repository's top.",
+            f"Write `harness: {up}` (key `folder`) for what they read there and below, or name another folder.",
+        )
 
 
 def _own_ignores() -> tuple[str, ...]:

@@ -124,6 +124,14 @@ def test_links_of_a_harness_are_followed_and_matter_themselves(
     assert found == (dict.fromkeys(links, what) if path else {}), "what agents read is another file now"
 
 
+def test_the_whole_repository_is_the_harness_of_a_configuration_below_its_top(history: HistoryBuilder) -> None:
+    settings = config(candidates=[{**CLAUDE, "version": "2.1.330", "harness": ".."}])
+    history.commit("agents", {"ci/codegate.yml": settings, "AGENTS.md": "", "src/CLAUDE.md": ""})
+    history.branch("change")
+    history.commit("both", {"AGENTS.md": "Long.", "src/CLAUDE.md": "Short.", "src/a.py": "x = 2\n"})
+    assert set(named("main", "change", "ci/codegate.yml", cwd=history.folder)) == {"AGENTS.md", "src/CLAUDE.md"}
+
+
 def test_what_a_linked_file_imports_matters(history: HistoryBuilder) -> None:
     (history.folder / "CLAUDE.md").symlink_to("AGENTS.md")
     settings = config(candidates=[{**CLAUDE, "version": "2.1.330", "harness": "."}])

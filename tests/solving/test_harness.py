@@ -467,7 +467,10 @@ def test_what_a_file_imports_has_to_be_listed(tmp_path: Path) -> None:
     [
         ({"files": ["NONE.md"]}, "claude-code", "its `harness` names 'NONE.md', and there is no such file"),
         ({"files": ["../r2/**"]}, "claude-code", "there is no such file"),
-        ("../outside", "claude-code", "is no path below the folder of the configuration"),
+        ("../outside", "claude-code", "is no folder of the repository"),
+        ("/tmp", "claude-code", "is no folder of the repository"),
+        (".git", "claude-code", "is no folder of the repository"),
+        ("outside", "claude-code", "is no folder of the repository"),
         (".", "mini-swe-agent", "mini-swe-agent reads no file of a repository by itself"),
         ({"mcp": "broken.json"}, "claude-code", "'broken.json' is broken"),
         ({"files": ["huge.md"]}, "claude-code", "has over 1048576 bytes"),
@@ -476,10 +479,25 @@ def test_what_a_file_imports_has_to_be_listed(tmp_path: Path) -> None:
 def test_a_harness_that_cannot_be_read_is_a_usage_error(harness: Any, agent: str, message: str, tmp_path: Path) -> None:
     here = repository(tmp_path / "r", {"CLAUDE.md": "x", "broken.json": "{", "huge.md": "x" * (1 << 20) + "y"})
     (tmp_path / "outside").mkdir()
+    (here / "outside").symlink_to("../outside")
     with pytest.raises(UsageError, match=re.escape(message)):
         read_harness(spec_of(harness, agent), here)
     with pytest.raises(UsageError, match=r"`harness` is read from git, and .* is in no repository"):
         read_harness(spec_of("."), tmp_path)
+
+
+def test_a_configuration_below_the_top_names_the_whole_repository(tmp_path: Path) -> None:
+    """Its own folder would be laid at the top of a problem's tree, without what stands above it."""
+    here = repository(
+        tmp_path / "r", {"AGENTS.md": "all\n", "services/api/CLAUDE.md": "api\n", "ci/terse/CLAUDE.md": "t"}
+    )
+    assert paths(read_harness(spec_of("../.."), here / "services/api")) == [
+        "AGENTS.md", "ci/terse/CLAUDE.md", "services/api/CLAUDE.md",
+    ]  # fmt: skip
+    assert paths(read_harness(spec_of("terse"), here / "ci")) == ["CLAUDE.md"]
+    with pytest.raises(UsageError, match=r"`harness: \.` is services/api; agents work at") as caught:
+        read_harness(spec_of("."), here / "services/api")
+    assert caught.value.remedy.startswith("Write `harness: ../..` (key `folder`) for")
 
 
 # What is laid into a problem's tree.
