@@ -56,6 +56,9 @@ def read_harness(candidate: CandidateSpec, folder: Path) -> CandidateSpec:
     def read(path: str) -> tuple[bytes, bool]:
         place, _ = resolve_links(path, links)
         real = Path(os.path.realpath(top / path))
+        if place in files and real.is_dir():
+            remedy = "Copy its files, or name `files` without it."
+            raise UsageError(f"the harness's {printable(path)!r} is a submodule, and is not read.", remedy)
         if place not in files or os.path.relpath(real, inside) != place or not real.is_file():
             raise UsageError(f"the harness's file {printable(path)!r} is a link to what git does not have.", "Copy it.")
         with real.open("rb") as file:

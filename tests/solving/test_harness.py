@@ -434,6 +434,15 @@ def test_a_link_inside_the_repository_is_followed_and_one_out_of_it_is_refused(t
             read_harness(spec_of("."), here)
 
 
+def test_a_submodule_is_named_as_one(tmp_path: Path) -> None:
+    here = repository(tmp_path / "r", {"CLAUDE.md": "one\n"})
+    make_repository(here / ".claude/skills/shared", {"SKILL.md": b"s\n"})
+    run_git(here, "-c", "advice.addEmbeddedRepo=false", "add", ".claude/skills/shared")
+    with pytest.raises(UsageError, match=r"'\.claude/skills/shared' is a submodule, and is not read"):
+        read_harness(spec_of("."), here)
+    assert paths(read_harness(spec_of({"files": ["CLAUDE.md"]}), here)) == ["CLAUDE.md"]
+
+
 def test_too_many_paths_through_links_are_refused_at_once(tmp_path: Path) -> None:
     """Each link to a folder repeats all of its files."""
     run_git(tmp_path, "init", "--quiet")
