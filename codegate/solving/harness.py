@@ -17,7 +17,7 @@ from codegate.candidates.agents import agent_named, harness_places
 from codegate.candidates.harness import HarnessFile, matches_any, part_of
 from codegate.errors import UsageError
 from codegate.languages import PathClassifier
-from codegate.strict import printable
+from codegate.strict import error_line, printable
 from codegate.suite import GitError, Problem, Tree, TreeFile, git, is_plain_path, parent_folders
 from codegate.suite.git import user_setting
 
@@ -185,9 +185,8 @@ def chosen_files(
             try:
                 agent.servers(path, text)
             except ValueError as error:
-                raise UsageError(
-                    f"the harness's file {printable(path)!r} is broken: {error}.", "Correct it."
-                ) from error
+                cause = f"the harness's file {printable(path)!r} is broken: {error_line(error)}."
+                raise UsageError(cause, "Correct it.") from error
         names = map(posixpath.normpath, agent.imports(path, text) if kind in _IMPORTING else ())
         for found in sorted(
             one for name in names for one in known if one == name or ("*" in name and matches_any(one, [name]))

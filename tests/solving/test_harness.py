@@ -481,7 +481,12 @@ def test_what_a_file_imports_has_to_be_listed(tmp_path: Path) -> None:
         (".git", "claude-code", "is no folder of the repository"),
         ("outside", "claude-code", "is no folder of the repository"),
         (".", "mini-swe-agent", "mini-swe-agent reads no file of a repository by itself"),
-        ({"mcp": "broken.json"}, "claude-code", "'broken.json' is broken"),
+        (
+            {"mcp": "broken.json"},
+            "claude-code",
+            "'broken.json' is broken: broken.json is not usable JSON: Expecting "
+            "property name enclosed in double quotes: line 1 column 2 (char 1). Correct it.",
+        ),
         ({"files": ["huge.md"]}, "claude-code", "has over 1048576 bytes"),
     ],
 )
