@@ -1,5 +1,6 @@
 """``codegate baseline``: pin, show, refresh and reset baselines."""
 
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from codegate.cli.options import OneCandidate, RunFolders, as_command
 from codegate.cli.output import emit, say
+from codegate.errors import UsageError
 from codegate.gating import Baseline, Lock, load_lock, load_pinned, pinning
 from codegate.gating.baseline import Pinning, samples_each
 from codegate.gating.decision import lost_words
@@ -48,8 +50,13 @@ def pin_command(
 
     RUN: folders of finished runs of one candidate under the same conditions; all of them count.
     """
+    before: Baseline | None = None
+    with suppress(UsageError):  # the lock's file may be elsewhere, or broken
+        before = load_pinned(lock)
     made, written = pin(read_runs(runs, name), out, lock, replace=replace, min_samples=min_samples)
     _conclude(made, written, out, lock, "pinned")
+    if before is not None:
+        say(f"it passes {_rate(made)}; the baseline that it replaces, {_rate(before)}")
 
 
 @as_command(command, "refresh")
@@ -163,6 +170,10 @@ def _summary(baseline: Baseline) -> dict[str, Any]:
     }
 
 
+def _rate(baseline: Baseline) -> str:
+    return f"{pass_rate(counts_of(baseline.samples)).words()} problems"
+
+
 def _summary_words(baseline: Baseline) -> list[str]:
     counts = counts_of(baseline.samples)
     age = baseline.age()
@@ -173,7 +184,7 @@ def _summary_words(baseline: Baseline) -> list[str]:
     lines = [
         f"{baseline.samples.label} ({baseline.samples.model}), baseline {baseline.digest[:_PREFIX]}",
         f"{count_of(len(counts), 'problem')} x {count_of(each, 'sample')}, {passed} of {total} passed; "
-        f"pass rate {pass_rate(counts).words()} problems",
+        f"pass rate {_rate(baseline)}",
         f"made of {count_of(len(baseline.runs), 'run')}, all of their samples:",
         *(
             f"  {run.id}  finished {run.finished}, {count_of(run.samples, 'sample')} per problem"

@@ -66,6 +66,8 @@ def test_a_baseline_without_a_pass_is_warned_of(tmp_path: Path) -> None:
     write_run(tmp_path / "r-2", {"p-00": [True, False, False, False, False]})
     done = codegate("baseline", "pin", "r-2", "--replace", cwd=tmp_path)
     assert (done.code, "no sample passed" in done.stdout) == (0, False)
+    assert "it passes 20.0% [" in done.stdout, "a lower bar is seen"
+    assert "; the baseline that it replaces, 0.0% [" in done.stdout
 
 
 def test_samples_that_lost_an_answer_are_noted(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -559,6 +560,7 @@ class TestRuns:
         more = world.step("workflow_dispatch", pushed(), candidates="reference", samples="1", **step)
         assert more.code == ExitCode.PASS, more.log
         assert "6 samples per problem, of 2 runs." in more.summary
+        assert re.search(r"It passes 100\.0% \[.*\] n=3 problems; the pinned baseline, 100\.0% \[", more.summary)
         made = load_baseline(world.workspace / more.outputs["report-path"] / "baseline.json")
         assert [run.samples for run in made.runs] == [5, 1]
         other = world.step("workflow_dispatch", pushed(), candidates="empty", samples="5", **step)
