@@ -30,8 +30,10 @@ PACKAGES: Final = "packages of the agent"
 """Field of a ``Mismatch`` with the installed package versions. On another day one recipe can install newer
 dependencies."""
 
-_MODEL: Final = frozenset({"provider", "model", "base_url"})
+_NAME: Final = frozenset({"provider", "model", "base_url"})
 """Settings that name the model and its address."""
+_MODEL: Final = _NAME | {"snapshot", "headers", "query"}
+"""Settings of the model and of the way to it: a deployment or a gateway needs more than a name."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def differences(baseline: CandidateSamples, candidate: CandidateSamples, compare
 
     Unequal conditions or problems forbid a comparison; the field of a problem is ``problem <id>``. Another sandbox or
     other images are allowed if the suite was proved to grade the same in both. Other settings are allowed if
-    ``compared`` is ``candidate``; if it is ``model``, only provider, model and address may differ. If only one of two
+    ``compared`` is ``candidate``; if it is ``model``, only the model and its address may differ. If only one of two
     agents has a recorded harness, that forbids the comparison too. The field ``model`` is not listed.
     """
     settings = baseline.settings, candidate.settings
@@ -94,7 +96,7 @@ def _parts_that_differ(harness: Mismatch) -> Mismatch:
 
 def changed_model_warning(baseline: CandidateSamples, candidate: CandidateSamples) -> tuple[str, ...]:
     """Return a warning if one name meant two models."""
-    left, right = ({name: side.settings.get(name) for name in _MODEL} for side in (baseline, candidate))
+    left, right = ({name: side.settings.get(name) for name in _NAME} for side in (baseline, candidate))
     if left != right or left["model"] is None or baseline.model == candidate.model:
         return ()
     return (

@@ -107,7 +107,7 @@ class GatePolicy(Strict):
         default="candidate",
         description="What is under test. candidate: model and settings (sampling, output limit, prompt, solver, turns) "
         "may differ from the baseline's, and each difference is listed with the verdict. model: any difference but "
-        "provider, model and base_url is incomparable.",
+        "provider, model, snapshot, base_url, headers and query is incomparable.",
     )
     drop_changed: bool = Field(
         default=False,

@@ -320,6 +320,9 @@ def test_a_policy_that_compares_models_holds_every_other_setting_equal() -> None
     verdict = compare(side(uniform(40, 40, 3)), side(uniform(40, 40, 3), settings=elsewhere), policy)
     assert verdict.kind == "pass"
     assert [one.field for one in verdict.changes] == ["base_url", "provider"], "they say where the model is"
+    deployed = {**elsewhere, "snapshot": "m-2025-01-01", "query": "{'api-version': 'preview'}", "headers": "{'x': 'y'}"}
+    verdict = compare(side(uniform(40, 40, 3)), side(uniform(40, 40, 3), settings=deployed), policy)
+    assert verdict.kind == "pass", "a deployment or a gateway needs more than a name"
 
 
 AGENT = {**SETTINGS, "agent": "claude-code"}
