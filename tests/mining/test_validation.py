@@ -196,7 +196,7 @@ class TestExecution:
     def test_tests_that_are_all_skipped_are_counted(self, opener: _Opener) -> None:
         parts = _cut("x = 1", "x = 2", "import pytest\n\n@pytest.mark.skip\ndef test_it(): pass")
 
-        assert self._validate(parts, opener) == Rejected("env_no_passing_test", "all tests are skipped (1)")
+        assert self._validate(parts, opener) == Rejected("no_f2p", "all tests are skipped (1)")
 
     def test_a_module_that_is_not_installed_is_named_first(self, opener: _Opener) -> None:
         parts = _cut("x = 1", "x = 2", "import absent\n\ndef test_it(): pass")
