@@ -1,7 +1,7 @@
 """The modes ``gate``, ``plan``, ``merge``, ``baseline`` and ``mine``."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -18,14 +18,15 @@ from codegate.github.step import Annotation, Job, Result, step_outputs, verdict_
 from codegate.github.workflow import fault_summary, notes_summary
 from codegate.mining import MineRequest
 from codegate.operations import baselines, runs, suites
+from codegate.operations.affected import merged_before
 from codegate.operations.rules import Project, Skipped, real_path
 from codegate.operations.runs import Report
 from codegate.reporting import ProgressLines, render_console, render_markdown, terms_of
-from codegate.running import Progress, RunSpec
+from codegate.running import CONFIG_NAME, Progress, RunSpec
 from codegate.running.session import plan_shards
 from codegate.running.shards import shard_folders
 from codegate.sandbox import cache_folder
-from codegate.wording import count_of
+from codegate.wording import count_of, join_first
 
 
 def gate(job: Job, project: Project) -> Result:
@@ -232,11 +233,26 @@ def run_spec(
     return with_downloaded_run(replace(spec, sandbox=sandbox, out=job.folder, shard=inputs.shard), job)
 
 
-def log_report(job: Job, project: Project, report: Report) -> None:
-    """Log a report, with remarks on its baseline."""
+def log_report(job: Job, project: Project, report: Report) -> tuple[str, ...]:
+    """Log a report; return remarks on its baseline."""
     job.log.log(render_console(report.view))
-    for note in (*project.notes, *filter(None, [report.trace])):
+    notes = (*project.notes, *_merged_before(job, project))
+    for note in (*notes, *filter(None, [report.trace])):
         job.log.log(note)
+    return notes
+
+
+def _merged_before(job: Job, project: Project) -> Iterator[str]:
+    if job.base is None or project.pinned is None:
+        return
+    workspace, pinned = job.inputs.workspace, project.pinned.baseline.spec
+    folder = (workspace / (job.inputs.config or CONFIG_NAME)).parent
+    found = merged_before(workspace, job.base, folder, pinned, project.settings.candidates)
+    if found:
+        yield (
+            f"Changed since the baseline was pinned, but not by this change: {join_first(found)}. The verdict is of "
+            "these, too: pin a new baseline."
+        )
 
 
 def progress_to(job: Job) -> Callable[[Progress], None]:
@@ -246,7 +262,7 @@ def progress_to(job: Job) -> Callable[[Progress], None]:
 
 
 def _compared(job: Job, project: Project, report: Report) -> Result:
-    log_report(job, project, report)
+    notes = log_report(job, project, report)
     wanted = job.inputs.on_inconclusive or project.settings.gate.on_inconclusive
     # An incomparable candidate was not measured, so the step fails, unless the input says otherwise.
     if job.inputs.on_inconclusive is None and any(verdict.kind == "incomparable" for verdict in report.verdicts):
@@ -254,9 +270,9 @@ def _compared(job: Job, project: Project, report: Report) -> Result:
     return Result(
         report.exit_code,
         step_outputs(report.view, report.exit_code),
-        render_markdown(report.view) + notes_summary(project.notes),
+        render_markdown(report.view) + notes_summary(notes),
         verdict_annotations(report.verdicts, report.exit_code, wanted),
         wanted,
         report.view,
-        project.notes,
+        notes,
     )

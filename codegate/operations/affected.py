@@ -4,6 +4,7 @@ Files are read from two commits, never from the work tree. The configurations of
 cannot make a file irrelevant by no longer naming it.
 """
 
+import os
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from codegate.candidates import CandidateSpec
+from codegate.candidates.harness import changed_paths
 from codegate.errors import UsageError
 from codegate.gating.baseline import parse_lock
 from codegate.running import Config
@@ -65,6 +67,29 @@ def affected(repository: Path, base: str, head: str, config: str, also: Sequence
         )
     changed = sorted(_changed(repository, *commits))
     return AffectedFiles(watched, {path: what for path in changed if (what := _role(path, watched)) is not None})
+
+
+def merged_before(
+    repository: Path, base: str, folder: Path, pinned: CandidateSpec, candidates: Sequence[CandidateSpec]
+) -> tuple[str, ...]:
+    """Return harness files that changed between pin and base.
+
+    They differ from the pinned candidate's, and HEAD does not change them since the commit ``base``. ``folder`` has the
+    configuration.
+    """
+    touched = _changed(repository, base, "HEAD")
+    root = Path(os.path.realpath(os.fsdecode(git(repository, "rev-parse", "--show-toplevel")).removesuffix("\n")))
+    found: set[str] = set()
+    for spec in candidates:
+        if (old := pinned.harness) is None or (new := spec.harness) is None:
+            continue
+        for path in changed_paths(old.words(), new.words()):
+            place = folder / new.folder / path
+            itself = Path(os.path.realpath(place.parent)) / place.name
+            ends = {os.path.relpath(each, root) for each in (itself, os.path.realpath(place))}
+            if (old.file(path) or new.file(path)) and not ends & touched:
+                found.add(path)
+    return tuple(sorted(found))
 
 
 def _from_the_top(path: str) -> str:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from codegate.candidates import CandidateSpec
 from codegate.gating.baseline import Lock
-from codegate.operations.affected import affected
+from codegate.operations.affected import affected, merged_before
+from codegate.solving import read_harness
 from tests.kit.repository import HistoryBuilder, run_git
 from tests.running.world import codegate
 
@@ -130,6 +132,22 @@ def test_the_whole_repository_is_the_harness_of_a_configuration_below_its_top(hi
     history.branch("change")
     history.commit("both", {"AGENTS.md": "Long.", "src/CLAUDE.md": "Short.", "src/a.py": "x = 2\n"})
     assert set(named("main", "change", "ci/codegate.yml", cwd=history.folder)) == {"AGENTS.md", "src/CLAUDE.md"}
+
+
+def test_what_was_merged_since_the_pin_is_told_from_what_a_change_does(history: HistoryBuilder) -> None:
+    claude = CandidateSpec.model_validate({**CLAUDE, "version": "2.1.330", "harness": ".."})
+    folder, names = history.folder / "gate", [f".claude/agents/{name}.md" for name in ("kept", "left", "merged", "new")]
+    kept, left, merged, new = names
+    (history.folder / "CLAUDE.md").symlink_to("AGENTS.md")
+    history.commit("agents", {kept: "1", left: "1", merged: "1", "AGENTS.md": "1"})
+    pinned = read_harness(claude, folder)
+    history.commit("since", {left: None, merged: "2", "AGENTS.md": "2"})
+    history.branch("change")
+    history.commit("change", {new: "1", kept: "2"})
+    found = merged_before(history.folder, "main", folder, pinned, [read_harness(claude, folder)])
+    assert found == (left, merged, "AGENTS.md", "CLAUDE.md")
+    history.commit("more", {"AGENTS.md": "3", merged: None})
+    assert merged_before(history.folder, "main", folder, pinned, [read_harness(claude, folder)]) == (left,)
 
 
 def test_what_a_linked_file_imports_matters(history: HistoryBuilder) -> None:
