@@ -69,6 +69,13 @@ class Origin:
     at: datetime | None = None
 
 
+def _other_settings(before: CandidateSamples, after: CandidateSamples) -> str:
+    """Return the settings that differ, as a clause, or ""."""
+    changes = differences(before, after, "candidate").changes
+    each = "; ".join(f"{one.field} {one.baseline} → {one.candidate}" for one in changes)
+    return f" ({each})" if each else ""
+
+
 def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
     """Join the samples of several runs into one set.
 
@@ -84,7 +91,8 @@ def pool(parts: Sequence[RunSamples]) -> CandidateSamples:
             raise UsageError(f"run {part.run} is given twice: its samples would count double.", "Name each run once.")
         if part.spec.key() != first.spec.key():
             raise UsageError(
-                f"run {part.run} is of candidate {part.samples.label} and run {first.run} of {first.samples.label}.",
+                f"run {part.run} is of candidate {part.samples.label} and run {first.run} of {first.samples.label}"
+                f"{_other_settings(first.samples, part.samples)}.",
                 "Pool runs of one candidate only.",
             )
         _check_model(part.samples.model, first.samples.model, f"run {part.run}", f"run {first.run}")
@@ -170,7 +178,8 @@ def refresh(
     _check_model(fresh.model, stored.model, "the new runs", "the baseline")
     if fresh.candidate != stored.candidate:
         raise UsageError(
-            f"the new runs are of candidate {fresh.label}, configured differently from the pinned {stored.label}.",
+            f"the new runs are of candidate {fresh.label}, configured differently from the pinned {stored.label}"
+            f"{_other_settings(stored, fresh)}.",
             "Run the pinned candidate as it was, or pin the new one with `codegate baseline pin --replace`.",
         )
     joined = _joined(stored, fresh, "the baseline", "the new runs")

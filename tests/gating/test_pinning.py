@@ -110,6 +110,10 @@ def test_runs_of_other_candidates_models_and_conditions_are_not_pooled() -> None
     good = part(MIXED, "a")
     with pytest.raises(UsageError, match="run b is of candidate y and run a of x"):
         pool([good, part(MIXED, "b", spec=OTHER)])
+    hot = part(MIXED, "b", spec=OTHER)
+    hot = replace(hot, samples=hot.samples.model_copy(update={"settings": {**good.samples.settings, "effort": "low"}}))
+    with pytest.raises(UsageError, match=r"of x \(effort unset → low\)"):
+        pool([good, hot])
     drifted = replace(part(MIXED, "b"), samples=good.samples.model_copy(update={"model": "model-2"}))
     with pytest.raises(UsageError, match="in run b the model 'model-2' answered, in run a it was 'model-x'"):
         pool([good, drifted])
