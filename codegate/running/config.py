@@ -228,11 +228,29 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
     candidates = tuple(read_agent_files(read_prompt(one, path.parent), path.parent) for one in config.candidates)
     if harness is not None:
         candidates = tuple(read_harness(one, harness) for one in candidates)
-    candidates = with_prices(candidates, config.prices)
+    candidates = with_prices(_with_own_names(candidates), config.prices)
     for candidate in candidates:
         _check_dollar_limit(candidate, path)
     judge = with_prices((config.judge,), config.prices)[0] if config.judge else None
     return config.model_copy(update={"candidates": candidates, "judge": judge})
+
+
+def _with_own_names(candidates: Sequence[CandidateSpec]) -> tuple[CandidateSpec, ...]:
+    """Tell unnamed candidates with equal labels apart.
+
+    Their names get the settings that differ.
+    """
+
+    def settings(one: CandidateSpec) -> dict[str, str]:
+        prompt = filter(None, (one.prompt.system, one.prompt.task) if one.prompt is not None else ())
+        return one.settings() | {"prompt": " + ".join(prompt)}
+
+    def named(one: CandidateSpec) -> CandidateSpec:
+        own, others = settings(one), [settings(other) for other in candidates if other.label == one.label]
+        apart = [f"{key}={value}" for key, value in own.items() if value and any(o.get(key) != value for o in others)]
+        return one.model_copy(update={"name": " ".join((one.label, *apart))[:200]}) if apart and not one.name else one
+
+    return tuple(map(named, candidates))
 
 
 def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:

@@ -289,6 +289,17 @@ def test_a_matrix_is_one_candidate_for_each_combination(tmp_path: Path) -> None:
     assert not list(Draft202012Validator(config_schema()).iter_errors(written))
 
 
+def test_unnamed_candidates_of_one_model_are_named_by_what_differs(tmp_path: Path) -> None:
+    (tmp_path / "p.md").write_text("{statement} {context}")
+    model = "provider: openai, model: m-2025-01-01"
+    rest = (
+        f"{{{model}, sampling: {{effort: low}}}}, {{{model}, prompt: p.md}}, {{{model}, name: own, solver: tool_loop}}"
+    )
+    found = load(tmp_path, f"candidates: [{{{model}}}, {rest}]").candidates
+    plain = "openai:m-2025-01-01"
+    assert [one.label for one in found] == [plain, f"{plain} effort=low", f"{plain} prompt=p.md", "own"]
+
+
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
