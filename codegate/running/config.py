@@ -5,6 +5,7 @@ Only candidates have no default.
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
@@ -228,6 +229,11 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
     candidates = tuple(read_agent_files(read_prompt(one, path.parent), path.parent) for one in config.candidates)
     if harness is not None:
         candidates = tuple(read_harness(one, harness) for one in candidates)
+    given = Counter(one.name for one in candidates if one.name)
+    if given and max(given.values()) > 1:
+        raise UsageError(
+            f"{path}: two candidates have the name {given.most_common(1)[0][0]!r}.", "Give each one of its own."
+        )
     candidates = with_prices(_with_own_names(candidates), config.prices)
     for candidate in candidates:
         _check_dollar_limit(candidate, path)

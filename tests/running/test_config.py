@@ -298,6 +298,8 @@ def test_unnamed_candidates_of_one_model_are_named_by_what_differs(tmp_path: Pat
     found = load(tmp_path, f"candidates: [{{{model}}}, {rest}]").candidates
     plain = "openai:m-2025-01-01"
     assert [one.label for one in found] == [plain, f"{plain} effort=low", f"{plain} prompt=p.md", "own"]
+    with pytest.raises(UsageError, match="two candidates have the name 'own'"):
+        load(tmp_path, f"candidates: [{{{model}, name: own}}, {rest}]")
 
 
 @pytest.mark.parametrize(
