@@ -3,15 +3,10 @@
 Only candidates have no default.
 """
 
-import json
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from itertools import product
-from math import prod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
@@ -20,7 +15,6 @@ from codegate.candidates import (
     CandidateSpec,
     Price,
     Prices,
-    Sampling,
     answers_in_file,
     check_snapshot,
     list_entry,
@@ -29,10 +23,10 @@ from codegate.candidates import (
     worst_case_call_cost,
 )
 from codegate.candidates.agents import AGENTS
-from codegate.candidates.spec import NO_ANSWER, AgentSettings
 from codegate.environments import Recipe
 from codegate.errors import UsageError
 from codegate.gating import GatePolicy
+from codegate.running.matrix import MATRIX_SCHEMA, expand_matrix, with_own_names
 from codegate.running.plan import EngineName, FullTestSuite, RunLimits, RunOptions
 from codegate.sandbox import Choice, check_choice
 from codegate.solving import read_agent_files, read_harness, read_prompt
@@ -40,28 +34,6 @@ from codegate.strict import Strict
 from codegate.suite import is_plain_path, read_yaml
 
 CONFIG_NAME = "codegate.yml"
-
-_MOST_CANDIDATES: Final = 64
-"""Most candidates that one matrix may make."""
-
-_OF_SAMPLING: Final = tuple(Sampling.model_fields)
-_MATRIX_KEYS: Final = (
-    *_OF_SAMPLING,
-    *(
-        name
-        for name in dict.fromkeys((*CandidateSpec.model_fields, *AgentSettings.model_fields))
-        if name not in NO_ANSWER and name != "sampling"
-    ),
-)
-"""Keys that a matrix may have: all that can change an answer. The expansion puts each at its place in the candidate."""
-
-_MATRIX_SCHEMA: Final = {
-    "type": "object",
-    "description": f"Values by setting: one candidate for each combination, at most {_MOST_CANDIDATES}.",
-    "minProperties": 1,
-    "propertyNames": {"enum": list(_MATRIX_KEYS)},
-    "additionalProperties": {"type": "array", "minItems": 1},
-}
 
 
 def _candidates_of(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
@@ -71,7 +43,7 @@ def _candidates_of(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         except UsageError as error:
             raise ValueError(str(error)) from error
     if isinstance(value, dict) and "matrix" in value:
-        return tuple(map(handler, _expanded(value)))
+        return tuple(map(handler, expand_matrix(value)))
     return handler(value)
 
 
@@ -229,34 +201,11 @@ def load_config(path: Path, harness: Path | None = None) -> Config:
     candidates = tuple(read_agent_files(read_prompt(one, path.parent), path.parent) for one in config.candidates)
     if harness is not None:
         candidates = tuple(read_harness(one, harness) for one in candidates)
-    given = Counter(one.name for one in candidates if one.name)
-    if given and max(given.values()) > 1:
-        raise UsageError(
-            f"{path}: two candidates have the name {given.most_common(1)[0][0]!r}.", "Give each one of its own."
-        )
-    candidates = with_prices(_with_own_names(candidates), config.prices)
+    candidates = with_prices(with_own_names(candidates, path), config.prices)
     for candidate in candidates:
         _check_dollar_limit(candidate, path)
     judge = with_prices((config.judge,), config.prices)[0] if config.judge else None
     return config.model_copy(update={"candidates": candidates, "judge": judge})
-
-
-def _with_own_names(candidates: Sequence[CandidateSpec]) -> tuple[CandidateSpec, ...]:
-    """Tell unnamed candidates with equal labels apart.
-
-    Their names get the settings that differ.
-    """
-
-    def settings(one: CandidateSpec) -> dict[str, str]:
-        prompt = filter(None, (one.prompt.system, one.prompt.task) if one.prompt is not None else ())
-        return one.settings() | {"prompt": " + ".join(prompt)}
-
-    def named(one: CandidateSpec) -> CandidateSpec:
-        own, others = settings(one), [settings(other) for other in candidates if other.label == one.label]
-        apart = [f"{key}={value}" for key, value in own.items() if value and any(o.get(key) != value for o in others)]
-        return one.model_copy(update={"name": " ".join((one.label, *apart))[:200]}) if apart and not one.name else one
-
-    return tuple(map(named, candidates))
 
 
 def _check_dollar_limit(candidate: CandidateSpec, path: Path) -> None:
@@ -348,7 +297,7 @@ def configuration(candidates: Sequence[CandidateSpec], path: Path | None) -> tup
 def config_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``codegate.yml``."""
     schema = Config.model_json_schema()
-    schema["$defs"]["CandidateSpec"]["properties"]["matrix"] = _MATRIX_SCHEMA
+    schema["$defs"]["CandidateSpec"]["properties"]["matrix"] = MATRIX_SCHEMA
     long_form = schema["properties"]["candidates"]["items"]
     short_form = {"type": "string", "description": f"provider:model[@base_url], for example {EXAMPLE_CANDIDATE}."}
     schema["properties"]["candidates"]["items"] = {"anyOf": [short_form, long_form, _agent_form(schema["$defs"])]}
@@ -370,54 +319,6 @@ def _agent_form(definitions: dict[str, Any]) -> dict[str, Any]:
         "anyOf": [{"required": ["model"]}, {"required": ["matrix"]}],
         "additionalProperties": False,
     }
-
-
-def _expanded(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a candidate for each combination of its matrix values."""
-    base = {name: value for name, value in entry.items() if name != "matrix"}
-    sampling = base.pop("sampling", None) or {}
-    matrix = _checked_matrix(entry["matrix"], base, sampling)
-    own = base.get("name") or " ".join(str(base[part]) for part in ("agent", "model") if part in base)
-    agent = base.get("agent")
-    for values in product(*matrix.values()):
-        chosen = dict(zip(matrix, values, strict=True))
-        others = {name: value for name, value in chosen.items() if name not in _OF_SAMPLING}
-        if isinstance(agent, dict):
-            of_agent = {name: others.pop(name) for name in tuple(others) if name in AgentSettings.model_fields}
-            others["agent"] = {**agent, **of_agent}
-        yield {
-            **base,
-            **others,
-            "sampling": {**sampling, **{name: value for name, value in chosen.items() if name in _OF_SAMPLING}},
-            "name": " ".join([own or str(base.get("provider", "")), *(f"{k}={_shown(v)}" for k, v in chosen.items())]),
-        }
-
-
-def _checked_matrix(matrix: Any, base: Mapping[str, Any], sampling: Any) -> dict[str, list[Any]]:
-    if not isinstance(matrix, dict) or not matrix:
-        raise ValueError("`matrix` is a table of settings, each with a list of values")
-    if not isinstance(sampling, dict):
-        raise ValueError("`sampling` is a table")
-    for name, values in matrix.items():
-        if name not in _MATRIX_KEYS:
-            near = get_close_matches(str(name), _MATRIX_KEYS, 1)
-            hint = f"did you mean `{near[0]}`?" if near else "it takes keys of `sampling`, a candidate or its agent"
-            raise ValueError(f"`matrix` has no setting {str(name)[:100]!r}; {hint}")
-        if not isinstance(values, list) or not values:
-            raise ValueError(f"`matrix.{name}` is a list of values")
-        agent = base.get("agent")
-        if name in base or name in sampling or (isinstance(agent, dict) and name in agent):
-            raise ValueError(f"`{name}` is set twice: in `matrix` and beside it")
-    count = prod(map(len, matrix.values()))
-    if count > _MOST_CANDIDATES:
-        raise ValueError(f"`matrix` makes {count:,} candidates, at most {_MOST_CANDIDATES} are allowed; remove values")
-    return matrix
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "default"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def check_candidate(candidate: CandidateSpec, place: str) -> None:
