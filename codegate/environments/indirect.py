@@ -147,7 +147,7 @@ def _tox_commands(
         install = (
             [f"uv tool run --exclude-newer {_NEVER} tox run --notest -e {shlex.quote(name)} {options}"] if plain else []
         )
-        # ``VIRTUAL_ENV`` is not set here: tox would empty the tree if it were empty.
+        # The project's own value for ``VIRTUAL_ENV`` is left out: tox would empty the tree if it were empty.
         set_here = (line.replace(" = ", "=", 1) for line in variables if line.partition("=")[2].strip())
         exports = [f"export {shlex.quote(line)}" for line in set_here if not line.startswith("VIRTUAL_ENV=")]
         yield ShellText("\n".join([*install, *exports, *lines]), folder, f"`{inside}{place}`")

@@ -32,8 +32,8 @@ def open_pinned(
 
     The provider is added to ``providers``. Returns None if the gate takes no fresh samples, or if the candidate cannot
     be called; ``announce`` then gets the reason. A baseline file must not decide where an API key is sent. So an
-    address or a key source in the file is used only if one of ``candidates`` has the same. Prices
-    in the file are ignored.
+    address or a key source in the file is used only if one of ``candidates`` has the same. Prices in the file are
+    ignored.
     """
     if gate.baseline is None or not gate.confirm_samples:
         return None
