@@ -275,6 +275,8 @@ def test_a_recipe_that_was_changed_tries_again_what_ended_for_it() -> None:
         ("npx --no-install vitest run", "vitest"),
         ("node_modules/.bin/jest", "jest"),
         ("node --test", "node"),
+        ("node bin/wrap.js mocha test/unit", "mocha"),
+        ("node test.js", None),
         ("cargo +nightly test --locked", "cargo"),
         ("./mvnw -B test", "maven"),
         ("/opt/env/maven/bin/mvn -B test", "maven"),

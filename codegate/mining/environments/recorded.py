@@ -37,6 +37,8 @@ _WALL: Final = 4
 _MOST_SECONDS: Final = 3600
 _RUNNERS: Final = {"manage.py": "django", "mvn": "maven", "mvnw": "maven", "gradlew": "gradle"}
 """Runners by the names of their programs, where the two names differ."""
+_OPTIONS: Final = {"node": "--test"}
+"""Options without which a program of this name runs other programs than tests."""
 
 
 @dataclass(frozen=True)
@@ -264,6 +266,6 @@ def known_runner(command: tuple[str, ...]) -> RunnerName | None:
     for word in command:
         name = PurePosixPath(word).name
         found = _RUNNERS.get(name, name)
-        if found in known:
+        if found in known and _OPTIONS.get(found, name) in {name, *command}:
             return found
     return None
