@@ -3,6 +3,7 @@
 The comment has what a reviewer needs, and links to the rest. Rows are left out until the comment fits.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -138,8 +139,10 @@ def _score(verdict: Verdict, entry: CandidateView | None, view: ReportView) -> t
     if verdict.interval is not None:
         difference += f" ({figures.confidence(verdict)}: {figures.interval(verdict)})"
     score = _mean_score(entry) if entry is not None else figures.UNKNOWN
-    if view.baseline is not None and verdict.difference is not None:
-        score = Figure(f"{figures.number(view.baseline.correctness.score.value)} → {score}")
+    stored = view.baseline.correctness if view.baseline is not None else None
+    # The verdict can be on fewer problems or on more samples than what is pinned.
+    if stored is not None and math.isclose(stored.pass_at_1.value or 0.0, verdict.baseline_rate or -1.0):
+        score = Figure(f"{figures.number(stored.score.value)} → {score}")
     return (
         Name(verdict.label),
         Figure(f"{figures.VERDICT_GLYPHS[verdict.kind]} {verdict.kind}"),

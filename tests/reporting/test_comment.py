@@ -93,6 +93,18 @@ def test_the_worst_verdict_is_the_headline(kind: str, alert: str) -> None:
     assert worst_first([passed, verdict, passed])[0].kind == kind
 
 
+def test_the_pinned_score_stands_beside_the_rate_of_the_same_samples_only() -> None:
+    baseline, first = view().baseline, view().verdicts[0]
+    assert baseline is not None
+    rate = baseline.correctness.pass_at_1.value
+    assert rate is not None
+    for compared, shown in ((rate, True), (rate - 0.01, False)):  # fresh samples of the pinned model, left-out problems
+        verdict = first.model_copy(update={"baseline_rate": compared})
+        text = render_comment(dataclasses.replace(view(), verdicts=(verdict,)))
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{first.label}` | "))
+        assert (" → " in row) is shown, row
+
+
 def test_a_verdict_that_says_nothing_of_other_bugs_has_its_notes() -> None:
     told = {"kind": "incomparable", "population": None, "warnings": ("the sandbox was not verified",)}
     verdict = view().verdicts[0].model_copy(update=told)
