@@ -187,13 +187,13 @@ class TestSyntax(ABC):
 
     @abstractmethod
     def is_part(self, node: "Node") -> bool:
-        """Return whether the test searches texts for this literal."""
+        """Return whether the test looks for ``node`` within other texts."""
 
 
 def opposites(*pairs: tuple[str, str]) -> dict[str, str]:
     """Return each operator's opposite, such as ``!=`` for ``==``.
 
-    The table has all comparison operators, and ``pairs``, in both directions.
+    The result has all comparison operators, and the further ``pairs``, in both directions.
     """
     return {one: other for pair in (*_COMPARISONS, *pairs) for one, other in (pair, pair[::-1])}
 
@@ -308,7 +308,7 @@ def _members(node: "Node", kind: str, words: Sequence[str]) -> list[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return other numbers with equally many trailing zeros."""
+    """Return replacements of a number, with equally many trailing zeros."""
     found = _NUMBER.fullmatch(text)
     if not found or (len(found[1]) > 1 and found[1][0] == "0"):
         return []

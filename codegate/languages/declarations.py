@@ -89,7 +89,7 @@ class NameReader:
             has names that do not count as ``words``.
         declarations: function that returns a tree's declarations; it gets the root, the file's path, and a prefix for
             names in signatures.
-        module: function that returns the path by which other files import a file; None: they import it by another name.
+        module: function from a file's path to the path by which other files import it; None: not by path.
     """
 
     grammars: Mapping[str, Grammar]
@@ -145,7 +145,7 @@ def header(node: "Node | None", fields: Mapping[str, str] | None = None) -> str:
 def modifiers(node: "Node", end: "Node | None") -> str:
     """Return a declaration's modifiers, such as ``public static``.
 
-    They are the short children of ``node`` before ``end``.
+    They are the children of ``node`` before ``end``, except comments, decorators and long ones.
     """
     found: list[str] = []
     for each in node.children:

@@ -1,4 +1,4 @@
-"""Read tests as lines: the statements up to a check.
+"""Read tests as lines of statements.
 
 A line has the statements that one execution of a test function runs, in order. A function has a line for each row of
 its tables (each set of arguments) and for each subtest. A step of a line is a statement, or the expressions that an

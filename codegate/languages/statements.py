@@ -1,6 +1,6 @@
 """Read a test's statements as lines (see ``lines``).
 
-Each row of a table, subtest and block has its own line.
+Each table row, each subtest and each block has its own line.
 """
 
 import re
@@ -73,9 +73,9 @@ class StatementReader(ABC):
         return next((value for value in values if value is not None), None)
 
     def value(self, table: "Node | None", before: tuple[Step, ...]) -> "Node | None":
-        """Return ``table``, or the value of the variable ``table``.
+        """Return ``table``; for a variable, its last value.
 
-        The value is the last one that the steps ``before`` assign.
+        ``before`` are the steps that lead to a statement. None if no value is found.
         """
         is_name = table is not None and table.type == "identifier"
         return self.last_value(text_of(table), before) if is_name else table
@@ -83,8 +83,7 @@ class StatementReader(ABC):
     def is_new_call(self, call: "Node", arguments: "Iterable[Node]", before: tuple[Step, ...]) -> bool:
         """Return whether the file before the fix lacks a call.
 
-        The call also counts as lacking if the earlier steps ``before`` mention one of its ``arguments``, which may then
-        have another value.
+        True also if the earlier steps ``before`` mention one of its ``arguments``, which can then have another value.
         """
         local = "\n".join(step.text for step in before)
         given = any(re.search(rf"\b{re.escape(text_of(each))}\b", local) for each in arguments)
@@ -143,7 +142,8 @@ def lines_through(
 ) -> Iterator[tuple[Step, ...]]:
     """Yield the lines through the statements in ``body``.
 
-    Each line is the steps ``before`` and the steps up to a check. ``depth`` is the number of blocks around ``body``.
+    Each line is the steps ``before`` and those of one way through ``body`` that checks something. ``depth`` is the
+    number of blocks around ``body``.
     """
     before = before if depth else _uncommented(before, reader)
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()
@@ -174,7 +174,7 @@ def whole_call(statement: "Node") -> "Node | None":
 
 
 def call_in(value: "Node") -> "Node | None":
-    """Return the call that an expression is, or None.
+    """Return the call node of a call expression, or None.
 
     ``await``, brackets and unary operators around the call are ignored.
     """

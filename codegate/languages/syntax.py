@@ -37,8 +37,8 @@ def parse(text: str, grammar: Grammar, seconds: float = _MAX_SECONDS) -> "Node":
     """Return the root of a text's syntax tree.
 
     Syntax errors become ``ERROR`` nodes. A text that takes more than ``seconds`` of CPU time counts as empty, because
-    error recovery is quadratic for some texts. A megabyte usually takes a tenth of a second. The last step, at the end
-    of the text, is not interrupted.
+    error recovery is quadratic for some texts. A megabyte usually takes a tenth of a second. The parser's last step,
+    at the end of the text, is not interrupted.
     """
     from tree_sitter import Parser  # noqa: PLC0415
 

@@ -146,7 +146,7 @@ class Maven(BuildTool):
 class Gradle(BuildTool):
     """Runs Gradle's task ``test``, once for each class.
 
-    The report of a virtual machine that crashed may still have passed tests.
+    After a crash of the virtual machine, the report can still contain passed tests.
     """
 
     program = "gradle"
@@ -189,7 +189,10 @@ def _top_package(file: str) -> str:
 
 
 def _exception_of(result: TestResult) -> str | None:
-    """Return the exception's class, the same for all assertion errors."""
+    """Return the class of the test's exception, None without one.
+
+    For all assertion errors, it is ``java.lang.AssertionError``.
+    """
     kind = result.exception
     return _ASSERTION if kind and kind.rpartition(".")[2] in _ASSERTIONS else kind
 

@@ -133,7 +133,7 @@ class JavaReader(TypedReader):
         return any(inner.type == "identifier" for inner in walk(node))
 
     def _recorded_parts(self, node: "Node") -> list[str]:
-        """Return the parts of an assertion's argument that probes record."""
+        """Return which parts of an assertion's argument a probe records."""
         inner = operand(node)
         if inner.type == "binary_expression":
             return [

@@ -154,7 +154,7 @@ def _is_expectation(node: "Node") -> bool:
 
 
 def _names(node: "Node") -> list[str]:
-    """Return the names in a call: ``it``, ``each``.
+    """Return a call's names: ``it`` and ``each`` for ``it.each(…)``.
 
     Empty if the call declares neither a test nor a group.
     """

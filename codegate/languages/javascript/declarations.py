@@ -1,6 +1,6 @@
 """Read the names in JavaScript and TypeScript.
 
-A module declares its exports. A member is declared without its object, because the object's type is unknown.
+The declarations are a module's exports, and all members. Members are ``bare``: their object's type is unknown.
 """
 
 from collections.abc import Iterator

@@ -61,7 +61,7 @@ def decorators_of(definition: "Node") -> "list[Node]":
 def kept_decorators(definition: "Node", mocks: "Sequence[Node]" = ()) -> list[str]:
     """Return a definition's plain pytest marks, then ``mocks``, as source.
 
-    Other decorators, and marks with arguments, are left out: they may change the result, and readers do not see them.
+    Other decorators, and marks with arguments, are left out: they can change the result, but examples do not show them.
     """
     own = (node for node in decorators_of(definition) if not is_table(node))
     marks = (node for node in own if node in mocks or (_is_mark(node) and not arguments_of(node.named_children[0])))

@@ -29,7 +29,7 @@ class PythonReader(StatementReader):
     """Reads the statements of one test; see ``StatementReader``.
 
     Attributes:
-        module: syntax tree of the test file, which may hold tables of rows.
+        module: syntax tree of the test file, in which names are looked up that no step assigns.
     """
 
     module: "Node"
@@ -72,7 +72,7 @@ class PythonReader(StatementReader):
         )
 
     def _branches(self, statement: "Node", before: tuple[Step, ...]) -> Iterator[Branch]:
-        """Yield a compound statement's branches: table rows, else its block."""
+        """Yield a compound statement's branches: table rows, or its block."""
         body = field(statement, "body") or field(statement, "consequence")
         if body is None:
             return
@@ -88,7 +88,7 @@ class PythonReader(StatementReader):
             yield Branch((Step(header),), dedented(body))
 
     def _assigning_block(self, statement: "Node") -> Iterator[Step]:
-        """Yield a ``with`` block that assigns names, without assertions."""
+        """Yield a ``with`` block without assertions, if it assigns names."""
         if statement.type == "with_statement" and any(node.type == "assignment" for node in walk(statement)):
             gone = [node for node in walk(statement) if node.type == "assert_statement" or _is_assertion(node)]
             yield Step(dedented(parse(edited(statement, dict.fromkeys(gone, "pass")), "python")))
@@ -284,7 +284,7 @@ def _helped(helper: "Node", call: "Node") -> Branch | None:
 
 
 def _sides(test: "Node") -> Iterator[str]:
-    """Yield the expressions in an ``assert`` that probes record."""
+    """Yield which expressions in an assert's condition a probe records."""
     inner = parts_of(test)
     operators = {node.type for node in test.children if not node.is_named}
     if test.type in {"parenthesized_expression", "not_operator", "boolean_operator"}:

@@ -162,7 +162,7 @@ def unfailing(node: "Node") -> str:
 
 
 def _recorded_parts(node: "Node") -> list[str]:
-    """Return the parts of a condition that a probe records."""
+    """Return which parts of a condition a probe records."""
     node = operand(node)
     if node.type == "binary_expression":
         return [text for side in ("left", "right") if (part := field(node, side)) for text in _recorded_parts(part)]
