@@ -313,7 +313,7 @@ class _Builder:
     def _installed_versions(self) -> str:
         """Return the listing of installed packages and their versions.
 
-        For Python, also compile the packages, and note those of the project that are not installed as editable.
+        For Python, also compile the packages, and note which of the project's packages are not installed as editable.
         """
         listed = self._run(f"{_enter(self._recipe.folder)}{LIST_INSTALLED}", self._tests)
         if self._python:

@@ -241,8 +241,8 @@ def _within(command: TestCommand, env: Mapping[str, str], place: str, left_out: 
     """Return ``command`` with facts about the command that runs it.
 
     ``env`` are the outer command's variables, ``left_out`` its notes, and ``place`` is the file that has ``command``.
-    Variables and place of ``command`` itself take precedence. Commands before it in a package.json also find
-    ``node_modules/.bin``.
+    If ``command`` has variables or a place already, they take precedence. If ``place`` is a package.json, the commands
+    before ``command`` also find programs in ``node_modules/.bin``.
     """
     before = command.before
     if before and "package.json" in place:

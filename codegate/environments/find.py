@@ -106,9 +106,10 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
     """Return the recipes that the files propose, best first.
 
     At least one is returned. Up to ``_MOST_JOBS`` CI jobs that test the folder ``path`` propose one each, with the best
-    combination of their matrix. Lock and manifest files propose one more. Some proposals have a variant of set-up.
-    Nothing is executed, so a recipe can fail. ``has`` checks whether a version of a toolchain is available; others are
-    replaced by the nearest available one. None: toolchains come from images or package indexes.
+    combination of their matrix. Lock and manifest files propose one more. The best job and the files
+    can each propose a variant of set-up too. Nothing is executed, so a recipe can fail. ``has`` checks whether a
+    version of a toolchain is available; other versions are replaced by the nearest available one. ``has`` None:
+    toolchains come from images or package indexes.
 
     Raises:
         UsageError: a part of a proposal is not valid in a recipe.
@@ -136,7 +137,10 @@ def find_recipes(tree: Tree, path: str = "", *, has: Has | None = None) -> list[
 
 
 def _lighter(draft: _Draft, tree: Tree) -> Iterator[_Draft]:
-    """Yield a copy of ``draft``, set up by lock files."""
+    """Yield ``draft`` with set-up from lock and manifest files.
+
+    Nothing is yielded if these files imply no tests.
+    """
     if draft.test is None or not draft.test.known or not draft.steps:
         return
     steps, tests = implied_commands(tree, draft.test.folder, light=True)

@@ -122,7 +122,7 @@ def move_helper_files(given: Mapping[str, bytes], day: date, *, git: bool) -> st
 
 
 def limit_setuptools(day: str) -> str:
-    """Return a command that sets the last day of setuptools.
+    """Return a command that excludes setuptools released after ``day``.
 
     The package wheel is limited too, because its later releases need a later setuptools.
     """
@@ -132,8 +132,8 @@ def limit_setuptools(day: str) -> str:
 def make_python(folder: str, version: str, day: str = "") -> str:
     """Return a script that makes the virtual environment.
 
-    An existing one of the right Python ``version`` is kept. If ``version`` is empty, uv chooses one in ``folder``. With
-    ``day``, the environment's setuptools is not later, if the index knows the days of releases.
+    An existing environment with the Python ``version`` is kept. If ``version`` is empty, uv chooses one in ``folder``.
+    With ``day``, later releases of setuptools are excluded if the index states the days of releases.
     """
     same = f"{VENV}/bin/python -c 'import sys; sys.exit(not sys.version.startswith(\"{version}\"))' 2>/dev/null"
     python = f"--python {shlex.quote(version)} " if version else ""

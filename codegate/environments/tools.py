@@ -92,8 +92,8 @@ def in_index(name: str, version: str) -> bool:
 def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[str, str], str] | None:
     """Return a CI action's toolchains and command, None if unknown.
 
-    ``uses`` names the action, and ``given`` has its inputs. The toolchains are versions by name. The command is "" for
-    an action that only brings toolchains, and for one that set-up does not need, which has no toolchains either.
+    ``uses`` names the action, and ``given`` has its inputs. The toolchains are versions by name. The command is ""
+    for an action that only brings toolchains. An action that set-up does not need has neither toolchains nor a command.
     """
     name, _, reference = uses.partition("@")
     name = name.casefold()
@@ -119,7 +119,7 @@ def read_action(tree: Tree, uses: str, given: Mapping[str, str]) -> tuple[dict[s
 
 
 def clean_version(tool: str, version: str) -> str:
-    """Return a version as recipes write it, or "".
+    """Return a version as recipes write it, "" if unusable.
 
     A nickname such as ``lts`` gives the long-term release for Node, "" for Python, and ``stable`` for other tools.
     """
