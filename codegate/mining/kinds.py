@@ -156,9 +156,9 @@ def _words(unit: MergedChange, enrichment: Enrichment | None) -> Iterator[Signal
 
 
 def _title_or_branch(unit: MergedChange) -> list[Signal]:
-    """Return the title's signals, or else the branch's.
+    """Return the title's signals; without any, the branch's.
 
-    If a merge has no title, the subject of its first commit counts, which is the last line of its message.
+    For a merge without a title, the last line of its message counts, which is the subject of its first commit.
     """
     merged = unit.kind == "merge" and unit.message.startswith(unit.title) and unit.title.startswith("Merge ")
     title = unit.message.rpartition("\n* ")[2] if merged else unit.title

@@ -1,7 +1,7 @@
 """Find texts that public tests give to the same argument.
 
-A random word is no time zone, locale or file name. What the base's tests give to the same argument of a function is
-one: often another case of the same kind, which execution then shows.
+A random word is no valid time zone, locale or file name. A text that the base's tests give to the same argument is
+valid, and often another case of the same kind, as execution then shows.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -23,9 +23,9 @@ _MOST: Final = 6
 
 
 def usual_arguments(dialect: Dialect, code: str, public: str) -> Iterator[Mapping[str, str]]:
-    """Yield mappings of one text in ``code`` to another.
+    """Yield replacements of one text in ``code``.
 
-    Calls in ``public`` give the other text to the same argument.
+    Each maps the text to another, which a call in ``public`` gives to the same argument.
     """
     known = _texts_by_argument(dialect, public)
     own = {text_of(node): _argument(node) for node in dialect.literals(dialect.parse(code))}

@@ -1,7 +1,7 @@
 """Make new texts from lines of hidden and public tests.
 
-In tests of a program that reads code, every word of a text may have a meaning, so that no word can be replaced.
-Instead, a line of a hidden test takes over one difference, or all but one, from a similar line of the base's tests.
+If a test's text is code itself, every word can have a meaning, so that no random word can replace it. Instead, a line
+of the text is compared with a similar line of the base's tests, and takes over one difference, or all but one.
 """
 
 import re

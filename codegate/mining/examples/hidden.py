@@ -112,9 +112,10 @@ def example_of(file: TestFile, difference: ProbeDifference) -> Example | None:
 def _repeats_hidden_call(file: TestFile, difference: ProbeDifference, needed: list[str]) -> bool:
     """Return whether an example would repeat a hidden test's call.
 
-    ``needed`` are the definitions that the call needs. The call also counts as repeated if the replaced literals change
-    its values only in the replaced words. It does not count if neither the call nor its value has data, such as
-    ``f(None)``, because there is no other case.
+    ``needed`` are the definitions that the call needs. A call without replaced literals is repeated, unless neither the
+    call nor its value has data, such as ``f(None)``: there is no other case. A call with replaced literals is not
+    repeated if its values differ from the test's by more than the replaced words. Otherwise it is repeated if it still
+    has the test's statements, data or secret literals, with exceptions for those in the base.
     """
     dialect, line, own = file.dialect, difference.line, _texts(difference.line.own)
     literals, shown = (literals_of(dialect, text) for text in ("\n".join(own), line.text))
@@ -147,7 +148,7 @@ def _repeats_hidden_call(file: TestFile, difference: ProbeDifference, needed: li
 def _is_secret(file: TestFile, line: Line, literal: str) -> bool:
     """Return whether an example must not show a literal.
 
-    It may show one that the base's tests have too, if a plain value in the line was replaced.
+    It may show a literal of the test file before the fix, if a plain value in the line was replaced.
     """
     secret = is_secret(literal, file.literals)
     if secret and literal in literals_of(file.dialect, file.base):
@@ -161,7 +162,7 @@ def _plain_assignments(dialect: Dialect, steps: Iterable[Step]) -> list[str]:
 
 
 def _is_another_error(difference: ProbeDifference) -> bool:
-    """Return whether replaced literals raise another error before the fix."""
+    """Return whether replaced literals change the error before the fix."""
     (kind, error), (own_kind, own_error) = difference.before, difference.own[0]
     words, own_words = (_restored(text, difference.line.renamed).split()[:1] for text in (error, own_error))
     return kind == own_kind == "x" and words != own_words
@@ -170,8 +171,8 @@ def _is_another_error(difference: ProbeDifference) -> bool:
 def _explained_by_lines(difference: ProbeDifference) -> bool:
     """Return whether the replaced text lines explain the changed values.
 
-    They do if each word by which a value differs from the value with the test's own literals is a word by which a
-    replaced line differs from its original. True if no line was replaced.
+    They do if replaced lines lose and gain each word that the values lose and gain, compared with the values that the
+    test's own literals give. True if no line was replaced.
     """
     line = difference.line
     if not line.replaced_lines:

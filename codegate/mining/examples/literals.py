@@ -143,8 +143,8 @@ class LiteralReplacer:
         digits: whether numbers in texts are replaced too.
         only: index of the one literal that is replaced; None: all are.
         least: the smallest number that is replaced.
-        phrases: whether the first word of a line or quoted part changes if nothing else in it does.
-        far: whether a number's first digit changes instead of its last; a single digit gets one before it.
+        phrases: whether the first word of a line or quoted part is replaced if all else in it stays.
+        far: whether a number's first digit changes instead of its last; a single digit gets another before it.
         initial: whether only the first letter of a word changes.
         replaced_lines: maps lines of texts to their replacements.
         replaced_texts: maps whole texts to their replacements.
@@ -191,7 +191,10 @@ class LiteralReplacer:
         return _PIECE.sub(lambda match: self._word(match[0]) if match.start() in forced else self._piece(match), text)
 
     def _first_words(self, text: str) -> Iterator[int]:
-        """Yield where phrases start in which nothing else changes."""
+        """Yield the positions of words that ``phrases`` replaces.
+
+        They are the first words of lines and quoted parts of ``text`` that would otherwise stay unchanged.
+        """
         for phrase in _PHRASE.finditer(text):
             pieces = list(_PIECE.finditer(text, *phrase.span()))
             words = [piece for piece in pieces if piece[0].isalpha()]

@@ -1,13 +1,13 @@
 """Search examples: failing tests' lines, run with other literals.
 
-A *line* is the statements of a test up to an assertion, and a *probe* a line that may have other literals. The search
-has four stages:
+A *line* is the statements that one execution of a test runs, and a *probe* a line that can have other literals. The
+search has four stages:
 
 1. ``_files`` makes the probes of the failing tests.
 2. They run before and after the fix. A ``ProbeDifference`` is an expression whose value the fix changes.
 3. Each difference becomes some ``_PossibleExample``, with more or fewer statements, if it may be shown.
-4. The code of each possible example runs alone, as a reader would run it. Those with the same values as before are
-   the ``FoundExample``.
+4. The code of each possible example runs alone, as a reader would run it. Each that gives the same values as its
+   probe becomes a ``FoundExample``.
 """
 
 import re
@@ -184,8 +184,8 @@ def _texts(file: TestFile, alone: bool) -> dict[str, str]:
 def find_examples(cut: Cut, validated: ValidatedChange, public: str, seed: str) -> FoundExamples:
     """Return examples of values that the fix changes.
 
-    Only ``steady_examples`` of them may be shown. Examples may show literals of ``public``, the base's text. ``seed``
-    determines the literals that replace the tests' own.
+    Only those that ``steady_examples`` returns may be shown. Examples may show literals of ``public``, the base's text.
+    ``seed`` determines the literals that replace the tests' own.
     """
     run = partial(_run_probes, cut, validated)
     errors: dict[str, str] = {}
@@ -331,7 +331,7 @@ def _possible_examples(file: TestFile, differences: list[ProbeDifference]) -> li
 def _possible_example(file: TestFile, difference: ProbeDifference, long: int) -> _PossibleExample | None:
     """Return a difference's possible example, None if not allowed.
 
-    ``long`` ranks the copies of the line by length: 0 for the shortest, 1 for the next.
+    ``long`` is added to the rank: 0 for the shortest copy of the line, 1 for the next.
     """
     example, line = example_of(file, difference), difference.line
     if example is None or not example.may_be_shown(file.hidden):
@@ -346,7 +346,7 @@ def _possible_example(file: TestFile, difference: ProbeDifference, long: int) ->
 def _without_some(file: TestFile, tried: _PossibleExample) -> Iterator[_PossibleExample]:
     """Yield copies of a possible example with fewer statements.
 
-    Each lacks all unneeded statements, all but a few, or one.
+    Some lack all unneeded statements, or all but the last one, two or four. The others lack one unneeded statement.
     """
     line = tried.difference.line
     single = unneeded_steps(file.dialect, line)
@@ -358,5 +358,5 @@ def _without_some(file: TestFile, tried: _PossibleExample) -> Iterator[_Possible
 
 
 def _row(tried: _PossibleExample) -> tuple[tuple[Step, ...], tuple[Value, Value]]:
-    """Return an example's line and values with original literals."""
+    """Return the original line and values, to identify table rows."""
     return tried.difference.line.own, tried.difference.own

@@ -164,8 +164,8 @@ def slices(dialect: Dialect, line: Line, step: int, expression: str) -> list[Lin
 
     There are at most three, the shortest first. The first has only statements that the expression's names need. The
     second adds statements that declare no name, and calls in earlier assertions that may change a local name. The third
-    adds statements that share local names with those needed, and all fixtures. ``step`` is the index of the step that
-    checks ``expression``. If ``expression`` is empty, the step itself raises.
+    adds all fixtures, and statements that share local names with the needed ones. ``step`` is the index of the step
+    that checks ``expression``. If ``expression`` is empty, the step itself raises.
     """
     last = replace(line.steps[step], checked=(expression,) if expression else ())
     local = frozenset(name for each in line.steps[: step + 1] for name in dialect.bound(each.text))
@@ -203,7 +203,7 @@ def _connected(
 ) -> frozenset[str]:
     """Return ``names`` and all ``local`` names connected to them.
 
-    Two names are connected if a step mentions both, also through other names.
+    Two names are connected if a step mentions both, or if other names connect them.
     """
     mentioned = [(dialect.bound(step.text) | dialect.used(step.text)) & local for step in steps]
     while found := frozenset().union(*(each for each in mentioned if each & names)) - names:

@@ -39,7 +39,7 @@ class Interface:
     unresolvable: tuple[str, ...] = ()
 
     def block(self) -> str:
-        """Return the statement's list of signatures, or ""."""
+        """Return the statement's list of signatures; "" without any."""
         if not self.signatures:
             return ""
         return "\n".join([_HEADING, "", _INTRODUCTION, "", *(f"- `{line}`" for line in self.signatures)]) + "\n"
