@@ -145,7 +145,10 @@ def round_without_crossing(value: float, limit: float, digits: int, sign: str = 
 
 
 def probability(p: float, level: float = 1.0) -> str:
-    """Return p as ``p=.012`` or ``p<.001``, not rounded across ``level``."""
+    """Return p as ``p=.012`` or ``p<.001``.
+
+    Rounding never moves p across ``level``.
+    """
     if p < min(0.001, level):
         return "p<.001"
     return "p=" + round_without_crossing(p, level, 3).removeprefix("0")

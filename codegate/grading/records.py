@@ -127,7 +127,7 @@ class Records:
 
 
 def receipts_of(phases: Mapping[str, tuple[Phase, ...]]) -> dict[str, frozenset[str]]:
-    """Return, by test id, the mark tokens of all phases."""
+    """Return, by test id, the tokens that marks sent."""
     return {test: frozenset(token for phase in found for token in phase.receipts) for test, found in phases.items()}
 
 

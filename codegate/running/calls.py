@@ -99,7 +99,7 @@ def _dollars(usd: Decimal) -> str:
 class TimeLimit:
     """The time limit of one execution of a run. Thread-safe.
 
-    ``minutes`` None: no limit. Work begins only if it would end in time, assumed that it lasts as long as the longest
+    ``minutes`` None: no limit. Work begins only if it would end in time, assuming that it lasts as long as the longest
     earlier work of its kind.
     """
 

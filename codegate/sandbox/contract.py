@@ -324,8 +324,8 @@ class BuildSandbox(Sandbox, Protocol):
         ``Layer.archive`` describes the archive's form.
 
         Args:
-            tracked: paths of the files that were put. These files are left out, even if overwritten; new empty folders
-                are kept.
+            tracked: paths of the files that were put into the sandbox. They are left out, even if a command overwrote
+                them. New empty folders are kept.
             archive: a file that does not exist yet.
 
         Raises:

@@ -1,4 +1,4 @@
-"""A live sandbox of any backend, over its supervisor's stream."""
+"""Control a sandbox of any backend over its supervisor's stream."""
 
 import contextlib
 import json

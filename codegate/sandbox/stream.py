@@ -1,6 +1,6 @@
 """The host's end of a supervisor's stream.
 
-``supervisor_host.py`` describes the wire format. The code inside may have forged a message until its signature is
+``supervisor_host.py`` describes the wire format. Code in the sandbox can forge messages, so each signature is
 checked.
 """
 

@@ -1,7 +1,7 @@
 """Read a candidate's harness, and put it into problems' trees.
 
-A pull request writes all of the repository. So a link is followed only to files that git lists, and no file is replaced
-that a problem's fix or hidden tests change.
+A pull request can change any file of the repository. So a link is followed only to files that git lists, and
+no file is replaced that a problem's fix or hidden tests change.
 """
 
 import contextlib
