@@ -60,13 +60,15 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
         detail = _detail(failure, attempt, candidate)
         if result.applied:
             detail += f" What it had changed by then: {result.failure}, {result.detail}"
-        detail, tests = detail[:_DETAIL], result.tests
-        if result.failure == "empty_answer":  # to a question; what was truncated or refused may have had text
-            tests = tuple(test.model_copy(update={"message": detail}) for test in tests)
-        return result.model_copy(update={"failure": failure, "detail": detail, "tests": tests})
+        return _failed_as(failure, detail, result)
     if attempt.agent is not None and attempt.agent.ended_by is not None:
         detail = f"The agent was ended by its limit of {attempt.agent.ended_by}. {result.detail}"
         return result.model_copy(update={"detail": detail[:_DETAIL]})
+    if attempt.solver == "single_shot" and last is not None and last.tool_calls and not last.text.strip():
+        names = ", ".join(sorted({call.name for call in last.tool_calls}))
+        return _failed_as(
+            "empty_answer", f"the answer has no text: it calls {names}, and a single shot offers no tools", result
+        )
     if result.failure != "no_patch":
         return result
     if attempt.patch_error:
@@ -75,6 +77,13 @@ def explain_ending(result: Grade, attempt: Attempt, candidate: CandidateSpec) ->
     if last is not None and not last.text.strip() and not last.tool_calls:
         return result.model_copy(update={"failure": "empty_answer", "detail": "the answer has neither text nor edits"})
     return result
+
+
+def _failed_as(failure: FailureClass, detail: str, result: Grade) -> Grade:
+    tests = result.tests
+    if result.failure == "empty_answer":  # to a question, whose one test says that there is no text
+        tests = tuple(test.model_copy(update={"message": detail[:_DETAIL]}) for test in tests)
+    return result.model_copy(update={"failure": failure, "detail": detail[:_DETAIL], "tests": tests})
 
 
 def limit_advice(candidate: CandidateSpec, outcomes: Iterable[Outcome]) -> dict[str, str]:

@@ -62,6 +62,6 @@ def single_shot(
         dropped=patches.dropped,
         contains_code=contains_code(completion.text),
         stop=stop,
-        messages=(*messages, Message(role="assistant", text=completion.text)),
+        messages=(*messages, Message(role="assistant", text=completion.text, tool_calls=completion.tool_calls)),
         **call_fields([completion]),
     )

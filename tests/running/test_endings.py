@@ -73,6 +73,13 @@ def test_answers_that_ended_early_have_classes_of_their_own(
             assert failure in plain, (name, failure)
 
 
+def test_an_answer_that_calls_a_tool_of_its_own_is_said_to(execute: Execute, server: ModelServer) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    server.script = lambda name, turn, request: Said("", tool_calls=[call])
+    said = "the answer has no text: it calls search, and a single shot offers no tools"
+    assert one(execute(server.spec()), "double") == ("empty_answer", said)
+
+
 def test_a_refused_answer_to_a_question_is_not_said_to_have_no_text() -> None:
     fix, wanted = changes({"answer.md": "It waits."}), ["answer::prose"]
     question = problem("q", PLAIN.manifest, hidden={}, fix=fix, wanted=wanted, answer="prose", test_files=())
