@@ -256,7 +256,7 @@ def choose_examples(found: Iterable[FoundExample]) -> list[Example]:
 def add_other_rules(found: Iterable[FoundExample], examples: list[Example]) -> list[Example]:
     """Return ``examples`` and further examples of the same tests.
 
-    There are at most three in all. Each added example has a ``rule`` that no other has.
+    Examples are added until there are three. Each added example has a ``rule`` that no other has.
     """
     added = list(examples)
     by_example = {each.example: each for each in found}
