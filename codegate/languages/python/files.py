@@ -24,7 +24,8 @@ _IMPORT: Final = re.compile(
 _NOT_NAMES: Final = re.compile(r"[#;][^\n]*|\\")
 
 
-_DEFAULT_PATTERNS: Final = ("test_*.py", "*_test.py")
+#: Pytest's own patterns, and a usual one of ``unittest discover``.
+_DEFAULT_PATTERNS: Final = ("test_*.py", "*_test.py", "*_tests.py")
 
 
 class PythonFiles(FileRules):
