@@ -144,7 +144,7 @@ def test_a_bundle_in_a_project_of_another_language_is_generated() -> None:
 
 
 def test_a_file_that_is_gone_is_judged_by_its_name() -> None:
-    check({}, {"test": "src/old.test.ts", "test_support": "test/old.js"})
+    check({}, {"test": "src/old.test.ts src/add/test.ts", "test_support": "test/old.js"})
 
 
 def test_a_link_is_no_test() -> None:

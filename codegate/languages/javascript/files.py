@@ -19,7 +19,7 @@ _SUPPORT_FOLDERS: Final = frozenset(
     {"fixtures", "__fixtures__", "fixture", "support", "helpers", "__mocks__", "mocks", "stubs", "test-d", "type-tests"}
     | {"test-utils", "test-helpers", "util", "utils", "data", "types", "setup"}
 )
-_TEST_NAME: Final = re.compile(r"(.+[._-](tests?|spec)|test[_-].+)\.[cm]?[jt]sx?", re.IGNORECASE)
+_TEST_NAME: Final = re.compile(r"((.+[._-])?(tests?|spec)|test[_-].+)\.[cm]?[jt]sx?", re.IGNORECASE)
 _TYPE_TEST: Final = re.compile(r".+[._-](test-d|tst|typetest)\.[cm]?tsx?")
 _TEST_CALL: Final = re.compile(rb"(?m)^[ \t]*(?:await[ \t]+)?(?:describe|it|test|suite|specify)(?:\.\w+)*[ \t]*[(`]")
 
