@@ -242,6 +242,16 @@ class TestHeadings:
         assert shown.text.startswith("# Using JSON for keys\n")
         assert statement([example], reports).text.startswith("# Keys are no JSON\n")
 
+    def test_beside_an_example_no_word_names_the_attribute_that_the_fix_changes(self) -> None:
+        base = {"a.py": "def find(state):\n    return state.first\n"}
+        fixed = {"a.py": "def find(state):\n    state.cart.total = 0\n    return state.first\n"}
+        cut = cut_of(base, fixed, {"tests/test_a.py": "def test_f():\n    assert find(1)\n"})
+        example = Example("", "find(b)", "1", "2", tests=("tests/test_a.py::test_f",))
+        message = "Find the first again\n\nSums stay as they were. The old `state.cart.total` was left in it."
+        found = stated(unit_of(message), cut, failing(("tests/test_a.py::test_f",)), examples=[example])
+        assert "cart" not in found.text
+        assert "commit: names state.cart.total, which the fix changes" in found.dropped
+
     def test_without_an_example_such_words_are_no_statement_but_those_before_them_are(self) -> None:
         base, fixed = {"a.py": "def f(x):\n    return x\n"}, {"a.py": "def f(x):\n    return x.strip()\n"}
         cut = cut_of(base, fixed, {"tests/test_a.py": "def test_f():\n    pass\n"})

@@ -43,6 +43,8 @@ _OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
 #: Text that a sentence can only have from code: in back quotes, a call, a name with dots, or a name of several words.
 _NAMING: Final = re.compile(r"`[^`]+`|[\w.]*\w\(|\w+(?:\.\w+)+|\w*(?:[a-z][A-Z]|[^\W_]_)\w*")
 
+_ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}")
+
 
 @dataclass(frozen=True)
 class LeakRules:
@@ -78,8 +80,12 @@ class LeakRules:
     def reveals_fix(self, text: str, shown: str) -> str:
         """Return why ``text`` may reveal the fix, or "".
 
-        Words that also occur in ``shown``, another part of the statement, are ignored.
+        Words that also occur in ``shown``, the statement's examples, are ignored. Beside examples, no text may name an
+        attribute of an attribute that the fix changes, such as ``order.cart.total``.
         """
+        for code in _ATTRIBUTE.findall(text) if shown else ():
+            if _folded([code]) <= self.changed:
+                return f"names {code}, which the fix changes"
         found = (self.means & stems([text])) - stems([shown])
         return f"has words of what only the fix uses: {', '.join(sorted(found))}" if found else ""
 
