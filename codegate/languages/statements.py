@@ -142,8 +142,8 @@ def lines_through(
 ) -> Iterator[tuple[Step, ...]]:
     """Yield the lines through the statements in ``body``.
 
-    Each line is the steps ``before`` and those of one way through ``body`` that checks something. ``depth`` is the
-    number of blocks around ``body``.
+    Each line has the steps ``before``, then those of one way through ``body``; ways that check nothing are left out.
+    ``depth`` is the number of blocks around ``body``.
     """
     before = before if depth else _uncommented(before, reader)
     steps, branches = before, list[tuple[tuple[Step, ...], Branch]]()

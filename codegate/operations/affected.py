@@ -100,9 +100,9 @@ def _from_the_top(path: str) -> str:
 
 
 def _named(repository: Path, commit: str, config: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the reasons by path, those of harnesses apart.
+    """Return two mappings of paths to reasons why they count.
 
-    Every file counts if the configuration or the lock cannot be read.
+    The second has the files of harnesses. Every file counts if the configuration or the lock cannot be read.
     """
     settings, baseline, harness = Config.model_construct(candidates=()), "", dict[str, str]()
     try:

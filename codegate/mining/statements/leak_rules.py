@@ -42,7 +42,7 @@ _LITERAL: Final = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.)*)\1|\b(\d+(?:\.\d+
 _OPERATION: Final = re.compile(r"[\w.]+(?:\([^()]+\)|\[[^\[\]]+\])")
 #: Text that a sentence can only have from code: in back quotes, a call, a name with dots, or a name of several words.
 _NAMING: Final = re.compile(r"`[^`]+`|[\w.]*\w\(|\w+(?:\.\w+)+|\w*(?:[a-z][A-Z]|[^\W_]_)\w*")
-
+#: An attribute of an attribute.
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}")
 
 
