@@ -14,7 +14,7 @@ from codegate.errors import UsageError
 from codegate.gating import Baseline, Lock, load_lock, load_pinned, pinning
 from codegate.gating.baseline import Pinning, samples_each
 from codegate.gating.decision import lost_words
-from codegate.gating.drift import PassRateChange, counts_of, pass_rate
+from codegate.gating.drift import PassRateChange, counts_of, pass_rate, rate_words
 from codegate.gating.pinning import MIN_SAMPLES
 from codegate.grading import GRADER_VERSION
 from codegate.operations.baselines import check_absent, origin, pin, read_runs, write_with_lock
@@ -56,7 +56,7 @@ def pin_command(
     made, written = pin(read_runs(runs, name), out, lock, replace=replace, min_samples=min_samples)
     _conclude(made, written, out, lock, "pinned")
     if before is not None:
-        say(f"it passes {_rate(made)}; the baseline that it replaces, {_rate(before)}")
+        say(f"it passes {rate_words(made.samples)}; the baseline that it replaces, {rate_words(before.samples)}")
 
 
 @as_command(command, "refresh")
@@ -170,10 +170,6 @@ def _summary(baseline: Baseline) -> dict[str, Any]:
     }
 
 
-def _rate(baseline: Baseline) -> str:
-    return f"{pass_rate(counts_of(baseline.samples)).words()} problems"
-
-
 def _summary_words(baseline: Baseline) -> list[str]:
     counts = counts_of(baseline.samples)
     age = baseline.age()
@@ -184,7 +180,7 @@ def _summary_words(baseline: Baseline) -> list[str]:
     lines = [
         f"{baseline.samples.label} ({baseline.samples.model}), baseline {baseline.digest[:_PREFIX]}",
         f"{count_of(len(counts), 'problem')} x {count_of(each, 'sample')}, {passed} of {total} passed; "
-        f"pass rate {_rate(baseline)}",
+        f"pass rate {rate_words(baseline.samples)}",
         f"made of {count_of(len(baseline.runs), 'run')}, all of their samples:",
         *(
             f"  {run.id}  finished {run.finished}, {count_of(run.samples, 'sample')} per problem"

@@ -22,7 +22,7 @@ def command(
 
     RUN is a run's folder. Without a pinned baseline, the critical floors of `gate.cohorts` and `gate.must_pass` decide.
 
-    With --rules-from, the lock, its baseline and the policy are those of a commit, whatever the work tree says. RUN has
+    With --rules-from, the lock, its baseline and the policy are read from a commit, not from the work tree. RUN has
     to be of that commit's suite (`codegate run --rules-from`).
     """
     journal = Journal.open(run)
@@ -38,4 +38,4 @@ def command(
         if by is None:
             raise UsageError(f"{rules_from} pins no baseline, and its policy has no floors.", "Merge a lock first.")
     report = gate(journal, by, reports=reports, terms=terms_of(settings))
-    return print_report(report, by, {"--rules-from": rules_from, "--config": config, "--baseline": baseline})
+    return print_report(report, by, rules_from, config, baseline)

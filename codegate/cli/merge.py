@@ -34,8 +34,8 @@ def command(
     command names those at fault, writes nothing and exits with 2. The result is a run like any other. No model is
     called: if a candidate regressed, `codegate run --resume` on the merged run samples the pinned model again.
 
-    With --rules-from, the lock, its baseline and the policy are those of a commit, whatever the work tree says. The
-    run has to be planned so: `codegate plan` and `codegate run --shard` take the same --rules-from.
+    With --rules-from, the lock, its baseline and the policy are read from a commit, not from the work tree. The run
+    has to be planned so: `codegate plan` and `codegate run --shard` take the same --rules-from.
     """
     folders = shard_folders(shards)
     manifest = Journal.open(folders[0]).manifest
@@ -56,4 +56,4 @@ def command(
     if by is None or by.baseline is None:
         words = "gated by floors alone" if by is not None else "not gated"
         note(f"{words}: the run was planned {'with --no-gate' if manifest.no_gate else 'without a baseline'}")
-    return print_report(report, by, {"--rules-from": rules_from, "--config": config, "--baseline": baseline})
+    return print_report(report, by, rules_from, config, baseline)

@@ -1,9 +1,7 @@
 """Read the rules that gate a run; print the report."""
 
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import click
 
@@ -70,12 +68,16 @@ def read_settings(config: Path | None) -> tuple[Config, Path]:
 
 
 def print_report(
-    report: Report, by: Gate | None = None, options: Mapping[str, str | Path | None] = MappingProxyType({})
+    report: Report,
+    by: Gate | None = None,
+    rules_from: str | None = None,
+    config: Path | None = None,
+    baseline: Path | None = None,
 ) -> ExitCode:
     """Print a run's report; return the command's exit code.
 
-    If ``by`` takes fresh baseline samples, a command is printed that confirms a regression. ``options`` are those that
-    decided which gate ``by`` is; the printed command has them too.
+    If ``by`` takes fresh baseline samples, a command is printed that confirms a regression. The last three are the
+    options from which ``by`` was read; the printed command repeats them.
     """
     if json_wanted():
         write(render_json(report.view))
@@ -87,8 +89,9 @@ def print_report(
     regressed = any(one.kind == "regressed" and one.confirmed is None for one in report.verdicts)
     if regressed and by is not None and by.confirm_samples:
         gated = report.run.manifest.gated_by is not None
+        options = {"--rules-from": rules_from, "--config": config, "--baseline": baseline}
         given = [f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
-        words = " ".join([*([] if options.get("--rules-from") else ["SUITE"]), *given, f"--resume {report.folder}"])
+        words = " ".join([*(["SUITE"] if rules_from is None else []), *given, f"--resume {report.folder}"])
         command = f"`codegate run {words}`" if gated else "a new `codegate run` with the lock"
         note(f"{command} samples the pinned model again, where its key is set, and decides with these samples")
     return report.exit_code

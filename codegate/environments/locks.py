@@ -38,6 +38,9 @@ _COMPILED: Final = {
     "build.gradle.kts": ("java", "gradle test"),
 }
 _MANIFESTS: Final = {*_COMPILED, "pyproject.toml", "setup.py", "package.json"}
+#: Packages of JavaScript's test runners, the most telling first: a project with vitest beside mocha or jest's types has
+#: moved to vitest.
+NODE_RUNNERS: Final = ("vitest", "jest", "mocha")
 _OF_NODE: Final = re.compile(rb"""["']node:test["']""")
 PYTEST: Final = "uv pip install pytest"
 _FOR_TESTS: Final = re.compile(r"(?i)test|dev|ci$")
@@ -62,7 +65,7 @@ def implied_commands(tree: Tree, folder: str, *, light: bool = False) -> tuple[l
             by_node = any(_OF_NODE.search(tree[path].data) for path in tests_of(tree, folder))
             package = read_tree_json(tree, f"{inside}package.json")
             named = {*mapping(package.get("dependencies")), *mapping(package.get("devDependencies"))}
-            others = [f"npx {name}" for name in ("vitest", "jest", "mocha") if name in named]
+            others = [f"npx {name}" for name in NODE_RUNNERS if name in named]
             return found, "\n".join(["npm test", *(["node --test"] if by_node else []), *others])
         for manifest, (of, command) in _COMPILED.items():
             if manifest in names and of == language:

@@ -62,6 +62,11 @@ def pass_rate(counts: Counts) -> Estimate:
     return mean_rate(passed / n for passed, n in counts.values() if n)
 
 
+def rate_words(samples: CandidateSamples) -> str:
+    """Return the pass rate of ``samples`` as text, with n."""
+    return f"{pass_rate(counts_of(samples)).words()} problems"
+
+
 def _mean_interval(values: Sequence[float], floor: float) -> tuple[float, float] | None:
     """Return the 95 % t interval of the values' mean.
 

@@ -9,7 +9,7 @@ from codegate.candidates import CandidateSpec
 from codegate.durable import write_atomic
 from codegate.errors import ExitCode, UsageError
 from codegate.gating import Baseline, Download
-from codegate.gating.drift import counts_of, pass_rate
+from codegate.gating.drift import rate_words
 from codegate.gating.pinning import BASELINE_SAMPLES, MIN_SAMPLES, DriftShown
 from codegate.github.environments import keep_environments
 from codegate.github.event import UNKNOWN_WORKFLOW
@@ -149,9 +149,9 @@ def make_baseline(job: Job, project: Project) -> Result:
         notes, made = [f"The samples are not added to those that are pinned: {error.cause}", ""], write(None)
     place = inputs.baseline or PurePosixPath(inputs.config or "").parent / project.settings.baseline
     each = count_of(sum(run.samples for run in made.runs), "sample")
-    rates = f"It passes {pass_rate(counts_of(made.samples)).words()} problems"
+    rates = f"It passes {rate_words(made.samples)}"
     if project.pinned is not None:
-        rates += f"; the pinned baseline, {pass_rate(counts_of(project.pinned.baseline.samples)).words()} problems"
+        rates += f"; the pinned baseline, {rate_words(project.pinned.baseline.samples)}"
     lines = (
         *notes,
         f"{each} per problem, of {count_of(len(made.runs), 'run')}. More of them leave less to luck.",

@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from codegate.environments.locks import NODE_RUNNERS
 from codegate.mining.languages import LanguageSupport, RunnerSettings
 from codegate.suite import RunnerName, Subtree, Tree
 from codegate.suite.declared import mapping, read_tree_json
 
 _SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
-#: Packages of runners, the most telling first: a project with vitest beside mocha or jest's types has moved to vitest.
-_PACKAGES: Final[tuple[RunnerName, ...]] = ("vitest", "jest", "mocha")
 _WORDS: Final[tuple[tuple[re.Pattern[str], RunnerName], ...]] = (
     (re.compile(r"(?:^|[\s/])vitest(?:\.mjs)?(?:\s|$)"), "vitest"),
     (re.compile(r"(?:^|[\s/])jest(?:\.js)?(?:\s|$)"), "jest"),
@@ -46,7 +45,7 @@ def runner_of(tree: Tree) -> RunnerName | None:
         else []
     )
     for section in _SECTIONS:
-        for runner in _PACKAGES:
+        for runner in NODE_RUNNERS:
             if any(runner in mapping(content.get(section)) for content in (own, *above)):
                 return runner
     return _called(text for name, text in texts.items() if "test" in name)
